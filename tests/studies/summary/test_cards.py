@@ -127,7 +127,9 @@ def test_a_card_has_its_names_above_the_marks_and_none_behind_them_and_a_long_on
 
     assert [text.get_text() for text in texts["size"]] == ["1.30x", "0.50x"]
     long, short = (text.get_text().split("\n") for text in texts["label"])
-    assert "".join(long).count("x") == 60 and "x" not in "".join(short), "what tells them apart is not cut off"
+    assert "".join(long).count("x") == 60 and "x" not in "".join(short), (
+        "what tells them apart is not cut off"
+    )
     assert max(map(len, (*long, *short))) <= cards.LABEL_LETTERS
     for text, strip in zip(texts["label"], strips, strict=True):
         lines = text.get_text().count("\n")

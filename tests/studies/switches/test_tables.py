@@ -144,22 +144,23 @@ def test_first_epochs_are_compared_of_the_blocks_in_which_both_have_one():
         runs = [
             replace(
                 make_run(trial=trial, label=Role.RECIPE, block=block),
-                epoch_s=(first_s + block, *[later_s] * 2),
+                epoch_s=(first_s, *[later_s] * 2),
                 built_beside=0 if block in alone_in else 1,
             )
-            for trial, first_s, later_s, alone_in in (
-                (found.start, 3.0, 1.0, plain_alone_in),
-                (best, 5.0, 0.5, best_alone_in),
+            for trial, firsts_s, later_s, alone_in in (
+                (found.start, (3.0, 4.0, 5.0), 1.0, plain_alone_in),
+                (best, (5.0, 6.0, 7.75), 0.5, best_alone_in),
             )
-            for block in range(3)
+            for block, first_s in enumerate(firsts_s)
         ]
         return tables.time_and_memory_table([found], runs).data.set_index("setting").loc["all together"]
 
     assert list(row({1}, {0, 1, 2})[["first epoch s", "pays after"]]) == [
         "6.00",
-        "4 epochs (first epochs of 1 block)",
+        "about 4 epochs, by the first epochs of 1 block",
     ]
-    assert list(row({1}, {0, 2})[["first epoch s", "pays after"]]) == ["6.00", "—"]
+    assert row({0, 2}, {0, 1, 2})["pays after"] == "4 to 6 epochs, by the first epochs of 2 blocks"
+    assert list(row({1}, {0, 2})[["first epoch s", "pays after"]]) == ["6.38", "—"]
 
 
 def test_each_row_of_the_costs_says_in_which_blocks_it_was_measured():

@@ -78,23 +78,31 @@ class Cost:
         first_epoch_s: Seconds of the first epoch, with tracing and compiling.
         epoch_s: Seconds of a later one.
         peak_memory_bytes: As of a run; None where it cannot be read.
-        first_blocks: Blocks that the first epoch is from, where these were chosen: see `compared_costs`.
+        longer_first_s: By how many seconds its first epoch took longer than the plain one's, in each block in which
+            both have one: see `compared_costs`.
     """
 
     first_epoch_s: float
     epoch_s: float
     peak_memory_bytes: float | None = None
-    first_blocks: int | None = None
+    longer_first_s: tuple[float, ...] = ()
 
     def break_even(self, plain: Cost) -> float | None:
         """Return after how many later epochs a longer first one has paid for itself.
 
         0 where it is not longer, None where a later one saves nothing.
         """
-        extra_s, saved_s = self.first_epoch_s - plain.first_epoch_s, plain.epoch_s - self.epoch_s
-        if extra_s <= 0:
-            return 0.0 if saved_s > 0 else None
-        return extra_s / saved_s if saved_s > 0 else None
+        return self._after(self.first_epoch_s - plain.first_epoch_s, plain)
+
+    def break_even_range(self, plain: Cost) -> tuple[float, float] | None:
+        """Return the least and the most that single blocks make of it; None where there is no such number."""
+        if not self.longer_first_s or self.break_even(plain) is None:
+            return None
+        return tuple(self._after(edge(self.longer_first_s), plain) for edge in (min, max))
+
+    def _after(self, longer_s: float, plain: Cost) -> float | None:
+        saved_s = plain.epoch_s - self.epoch_s
+        return max(0.0, longer_s) / saved_s if saved_s > 0 else None
 
 
 def cost_of(runs: Iterable[Run]) -> Cost | None:
@@ -120,8 +128,8 @@ def compared_costs(plain: Sequence[Run], other: Sequence[Run]) -> tuple[Cost | N
     if not first_s:
         return None, cost_of(other)
     plain_s, other_s = (median(own) for own in zip(*first_s, strict=True))
-    blocks = len(first_s)
+    longer_s = tuple(own - beside for beside, own in first_s)
     return (
-        replace(cost_of(plain), first_epoch_s=plain_s, first_blocks=blocks),
-        replace(cost_of(other), first_epoch_s=other_s, first_blocks=blocks),
+        replace(cost_of(plain), first_epoch_s=plain_s),
+        replace(cost_of(other), first_epoch_s=other_s, longer_first_s=longer_s),
     )

@@ -17,7 +17,7 @@ from trainspeed.core.levers.registry import LEVERS
 from trainspeed.core.run import Role, Run
 from trainspeed.core.runs import RunSet
 from trainspeed.judge.text import accuracy_in_words, interval_of, size_of
-from trainspeed.judge.verdict import Judgement, Outcome
+from trainspeed.judge.verdict import MIN_BLOCKS, Judgement, Outcome
 from trainspeed.search.findings import Effect, Feasible, Findings
 from trainspeed.search.switch import combined
 from trainspeed.search.unmeasured import where
@@ -216,10 +216,20 @@ def _pays_after(cost: Cost, plain: Cost, judged: Judgement | None) -> str:
     epochs = cost.break_even(plain)
     if judged.outcome is not Outcome.FASTER or epochs is None:
         return NOT_SHOWN
-    # After fewer whole epochs it is still behind.
-    pays = counted(math.ceil(round(epochs, EXACT)), "epoch") if epochs else "at once"
-    few = cost.first_blocks is not None and cost.first_blocks < judged.blocks
-    return f"{pays} (first epochs of {counted(cost.first_blocks, 'block')})" if few else pays
+    blocks = len(cost.longer_first_s)
+    if not 0 < blocks < judged.blocks:
+        return _after(epochs, epochs)
+    known = (epochs, epochs) if blocks >= MIN_BLOCKS else cost.break_even_range(plain)
+    about = "about " if blocks < MIN_BLOCKS and 0 < known[0] == known[1] else ""
+    return f"{about}{_after(*known)}, by the first epochs of {counted(blocks, 'block')}"
+
+
+def _after(least: float, most: float) -> str:
+    """Return after how many whole epochs a setting pays, of a range: after fewer it is still behind."""
+    least, most = (math.ceil(round(epochs, EXACT)) for epochs in (least, most))
+    if not most:
+        return "at once"
+    return counted(most, "epoch") if least == most else f"{least} to {counted(most, 'epoch')}"
 
 
 def _of_plain(seconds: float) -> str:
