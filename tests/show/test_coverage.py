@@ -116,7 +116,7 @@ def test_an_empty_section_says_that_there_was_no_time_only_where_that_is_why():
     assert why_missing(None, "fed", otherwise="None.") == "None."
 
 
-def test_what_earlier_results_asked_for_has_a_part_and_is_not_of_the_core():
+def test_what_earlier_results_asked_for_is_called_so_and_is_not_of_the_core():
     sets = [("core", 6), ("sweep", 0), ("", 0)]
     groups = tuple(
         GroupCoverage(
@@ -127,6 +127,8 @@ def test_what_earlier_results_asked_for_has_a_part_and_is_not_of_the_core():
     covered = Coverage(session="s", study="conv2d", budget_s=60.0, spent_s=60.0, groups=groups)
 
     assert "take turns: " in coverage_sentences(covered)[1]
-    assert "depends on what was measured first" in left_out_table(covered).to_html()
+    table = left_out_table(covered).data
+    assert [*table["belongs to"]] == ["further measurements", "what depends on earlier results"]
+    assert [*table["blocks measured"]] == ["none of 6"] * 2
     unnamed = replace(covered, groups=tuple(replace(group, part="") for group in groups))
     assert "depends on" not in left_out_table(unnamed).to_html()

@@ -16,7 +16,8 @@ from trainspeed.show.cells import styled
 
 MOST_NAMED = 3  # groups that a sentence names; the table has all
 WORDS_ALONE, MOST_WORDS = 2, 3  # of a group's name: those that it has anyway, and all
-ASKED_LATER = "depends on what was measured first"  # the part of trials that no set of the plan has
+CORE, FURTHER = "the core comparisons", "further measurements"
+ASKED_LATER = "what depends on earlier results"  # of trials that no set of the plan has
 DIFFERENCES = {"part": "part of the training", "levers": "what is switched on", "augment": "augmentation"}
 
 
@@ -34,7 +35,7 @@ def coverage_sentences(coverage: Coverage | None) -> list[str]:
     )
     sentences = [f"Time: {limits}{f': {listed(had)}' if had else ''}."]
     if left := coverage.left_out:
-        of_core = sum(group.core and _part(group, coverage) != ASKED_LATER for group in left)
+        of_core = sum(_kind(group, coverage) == CORE for group in left)
         where = f" ({of_core} of them of the core)" if of_core else ""
         everywhere = _words_of(coverage)
         names = list(dict.fromkeys(_name(group, everywhere) for group in left))
@@ -150,19 +151,21 @@ def left_out_table(coverage: Coverage) -> Styler:
     """Return a table of what there was no time for, in the order in which it would have come."""
     rows = [
         {
-            "part": _part(group, coverage),
+            "belongs to": _kind(group, coverage),
             "what": ", ".join(group.arms[0].describe()),
             "compared with": _others(group),
-            "blocks": f"{group.blocks} of {group.most}",
+            "blocks measured": f"{group.blocks or 'none'} of {group.most}",
         }
         for group in (*coverage.left_out, *coverage.unequal)
     ]
     return styled(rows, "left-out", "No time for these")
 
 
-def _part(group: GroupCoverage, coverage: Coverage) -> str:
-    """Return the name of a group's set; without one, where others have one, earlier results have asked for it."""
-    return group.part or ASKED_LATER * any(other.part for other in coverage.groups)
+def _kind(group: GroupCoverage, coverage: Coverage) -> str:
+    """Return what a group belongs to; without a name, where others have one, earlier results have asked for it."""
+    if not group.part and any(other.part for other in coverage.groups):
+        return ASKED_LATER
+    return CORE if group.core else FURTHER
 
 
 def _others(group: GroupCoverage) -> str:
