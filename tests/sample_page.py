@@ -43,6 +43,7 @@ BROKEN = """<html><style>:root { color-scheme: light dark } img, table { max-wid
 <ul style="line-height: 1; margin: 0"><li><a href="https://example.org/">a target</a>
 <li><a href="https://example.org/">on a target</a></ul>
 <table><tr><td><div style="width: 900px">a wide table</div></table>
+<table id="T_verdicts"><thead><tr><th><div style="width: 900px"></div><th>95 % interval</table>
 <table><tr><th style="max-width: 3rem; overflow-wrap: anywhere">precision</table>
 <details class="code"><summary>Code</summary><div class="highlight"><pre>x</pre></div></details>
 <pre style="overflow-x: auto">y</pre>

@@ -111,6 +111,9 @@
   const cramped = targets.filter(
     (target) => tiny(target) && alone(target) && targets.some((other) => other !== target && near(target, other)));
 
+  // Of a verdict, the interval is seen beside the speed-up before a table scrolls.
+  const intervals = all(":is([id^=T_verdicts], [id^=T_front]) thead th").filter((th) => shown(th) && th.textContent.startsWith("95"));
+
   const boxes = all(".scroll, pre, math[display=block]");
   const body = getComputedStyle(document.body);
   return {
@@ -124,6 +127,7 @@
     pageScrolls: document.documentElement.scrollWidth - width,
     wide: wide.map(named),
     tornHeadings: tornHeadings.map(named),
+    intervalsOutside: intervals.filter((heading) => box(heading).right > width + RECT_SLACK_PX).map(named),
     unboxed: all("table").filter((table) => shown(table) && !table.closest(".scroll")).map(named),
     scrolling: all(".scroll").filter((box) => shown(box) && box.scrollWidth > box.clientWidth).map(named),
     pictures: all("img").filter(shown).map((image) => {

@@ -133,6 +133,11 @@ def test_the_page_never_scrolls_sideways_but_wide_tables_do_by_themselves(views,
     assert broken.schemes["light"]["wide"] and broken.schemes["light"]["unboxed"]
 
 
+def test_the_interval_of_a_verdict_is_in_sight_at_every_width(views, broken):
+    assert found(views, "intervalsOutside") == []
+    assert broken.schemes["light"]["intervalsOutside"]
+
+
 def test_where_there_is_room_long_texts_wrap_before_a_table_scrolls(seen_at):
     tables = {page: seen.schemes["light"]["scrolling"] for page, seen in seen_at(max(WIDTHS_PX)).items()}
     assert tables.pop(sample_page.NAME), "a table of 20 columns"
