@@ -134,6 +134,7 @@ def test_a_title_breaks_at_no_percent_sign():
     for letters in range(30, 60):
         figure, _axes = panels(1, "x" * letters + " 47 % of the time, a CPU waited for data")
         assert "47 %" in figure.get_suptitle() and "x 47" in figure.get_suptitle().replace("\n", " ")
+        plt.close(figure)
 
 
 @pytest.mark.parametrize("look", [{}, {"rotation": 30, "ha": "right", "rotation_mode": "anchor"}])
