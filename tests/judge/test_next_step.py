@@ -69,6 +69,16 @@ def test_the_step_counts_the_blocks_that_are_missing_and_what_they_take():
     assert step.more_s == pytest.approx(runs.wall_s * 2)
 
 
+def test_arms_that_take_turns_with_an_undecided_pair_are_measured_again_with_it():
+    """A third arm in each of the two blocks: what is missing has it, too. What another group measured has no part."""
+    pair = [replace(run, group=0) for run in layout_pair([1.5] * 2)]
+    third = [replace(run, trial=replace(run.trial, precision="bf16")) for run in pair[::2]]
+    runs = RunSet((*pair, *third, *(replace(run, group=1) for run in third)))
+
+    step = next_step(compare(pair, *LAYOUTS, question="?"), runs)
+    assert step.more_s == pytest.approx(2 * RunSet((*pair, *third)).wall_s)
+
+
 def test_of_a_search_its_fresh_blocks_count_and_not_what_else_its_trials_ran_in():
     """Two fresh blocks of three runs: four are missing, which take twice as long, whatever was screened."""
     fresh = [replace(run, label=Role.RECIPE) for run in layout_pair([1.5] * 2)]

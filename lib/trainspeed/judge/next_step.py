@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
+from trainspeed.core.convolution import AnyTrial
 from trainspeed.core.factors import RECIPE
-from trainspeed.core.run import Role, Status
+from trainspeed.core.run import Role, Run, Status
 from trainspeed.core.runs import RunSet
 from trainspeed.judge.blocks_needed import blocks_to_decide, is_at_edge
 from trainspeed.judge.comparison import Verdict
@@ -69,7 +70,7 @@ def next_step(verdicts: Iterable[Verdict], runs: RunSet) -> NextStep | None:
 
 
 def more_seconds(verdicts: Sequence[Verdict], runs: RunSet, blocks: int) -> float | None:
-    """Return the seconds of the blocks that are missing: all arms of a block run for one verdict of it.
+    """Return the seconds of the blocks that are missing: all arms that take turns with a verdict's run again with them.
 
     None where not all trials of the verdicts are among the runs.
 
@@ -85,8 +86,21 @@ def more_seconds(verdicts: Sequence[Verdict], runs: RunSet, blocks: int) -> floa
         if all(trial in searched for trial in pair) or (verdict.factor == RECIPE and search in searches):
             repeated[search] = RunSet(tuple(r for r in fresh if (r.trial.framework, r.trial.model) == search))
         elif all(trial in arms for trial in pair):
-            repeated |= {trial: arms[trial] for trial in pair}
+            repeated |= _in_turns_with(pair, runs) or {trial: arms[trial] for trial in pair}
         else:
             return None
     measured = [(own.wall_s, len({run.block for run in own})) for own in repeated.values()]
     return sum(seconds / in_blocks * max(0, blocks - in_blocks) for seconds, in_blocks in measured)
+
+
+def _in_turns_with(pair: Collection[AnyTrial], runs: RunSet) -> dict[object, RunSet]:
+    """Return the runs of the groups in which both of a pair took turns, by the trials of a group."""
+    groups: dict[object, list[Run]] = {}
+    for run in runs:
+        if run.group is not None:
+            groups.setdefault((run.session, run.node, run.block, run.group), []).append(run)
+    found: dict[object, list[Run]] = {}
+    for group in groups.values():
+        if {*pair} <= (trials := frozenset(run.trial.spec for run in group)):
+            found.setdefault(trials, []).extend(group)
+    return {trials: RunSet(tuple(own)) for trials, own in found.items()}

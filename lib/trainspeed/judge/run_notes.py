@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from statistics import median
+from statistics import median, median_low
 
 from trainspeed.core.machine_text import gpu_names
 from trainspeed.core.notes import CoresBusy, Note
 from trainspeed.core.run import Run
 
-DRIFT_SHARE = 0.10  # of the median epoch: the last against the first that counts
+DRIFT_SHARE = 0.10  # of the median epoch: the later half of those that count against the earlier one
 BUSY_GPU_PERCENT = 90.0  # load; below it, the host's time is a noticeable part of an epoch
 STALLED = 5.0  # times the median epoch: a neighbour on the cores makes it about 2
 SHORT_EPOCH_S = 0.05  # below, the framework's own overhead per epoch weighs more than the training
@@ -36,7 +36,7 @@ class GpuIdle(Note, tag="gpu_idle"):
 
 
 class EpochsDrifted(Note, tag="epochs_drifted"):
-    """The last epoch differs from the first that counts by more than `DRIFT_SHARE`."""
+    """The median epoch of the later half differs from that of the earlier one by more than `DRIFT_SHARE`."""
 
 
 class EpochsShort(Note, tag="epochs_short"):
@@ -84,8 +84,9 @@ def run_notes(run: Run) -> list[Note]:
         doubts.append(GpuIdle(share=1 - load_percent / 100))
     steady = run.later_epoch_s if run.trial.phase.compared else ()
     if len(steady) >= 2:
-        middle = median(steady)
-        if abs(steady[-1] - steady[0]) > DRIFT_SHARE * middle:
+        middle, half = median(steady), len(steady) // 2
+        # Of two epochs the shorter one: that one of them was disturbed is no drift.
+        if abs(median_low(steady[-half:]) - median_low(steady[:half])) > DRIFT_SHARE * middle:
             doubts.append(EpochsDrifted())
         if max(steady) >= STALLED * middle:
             doubts.append(EpochStalled(times=max(steady) / middle))
