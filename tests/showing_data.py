@@ -151,7 +151,7 @@ def make_samples(*, devices=("host", "gpu0"), seconds=240, step=1.0):
 def make_spans(count=6, *, seconds=240):
     """Return the runs of the monitor's chart, one after the other, with a wait and four epoch ends each."""
     length = seconds / count
-    return pd.DataFrame(
+    rows = pd.DataFrame(
         [
             {
                 "start": START + pd.Timedelta(seconds=k * length),
@@ -168,6 +168,7 @@ def make_spans(count=6, *, seconds=240):
             for k in range(count)
         ]
     )
+    return rows.assign(timed=rows["active"])
 
 
 def found(ax, gid):

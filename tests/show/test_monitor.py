@@ -26,13 +26,17 @@ def make_core_samples(*cores):
 
 
 def _active_load(samples, spans):
-    """Return the GPU's median load within the spans in which a run was active, one by one."""
+    """Return the GPU's median load by the samples whose time was nearly all within a run's turns, one by one."""
     rows = samples[samples["device"] == "gpu0"]
+    second, spans = pd.Timedelta(seconds=1), [span for timed in spans["timed"] for span in timed]
     within = [
-        any(begun <= moment <= ended for active in spans["active"] for begun, ended in active)
+        sum(
+            (min(moment, ended) - max(moment - second, begun)).total_seconds() > 0.79
+            for begun, ended in spans
+        )
         for moment in rows["utc"]
     ]
-    return rows["load_percent"][within].median()
+    return rows["load_percent"][[bool(count) for count in within]].median()
 
 
 class TestMonitor:
@@ -117,7 +121,7 @@ class TestMonitor:
         spans = make_spans(6).assign(devices=[1, 2, 1, None, 1, 2])
         samples = make_core_samples(2, 10)
         alone = samples["utc"].map(
-            lambda moment: any(a <= moment <= b for own in spans["active"][::2] for a, b in own)
+            lambda moment: any(a <= moment <= b for own in spans["timed"][::2] for a, b in own)
         )
         cores = samples["device"] != "host"
         samples.loc[cores, "load_percent"] = 97.0

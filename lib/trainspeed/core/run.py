@@ -226,15 +226,19 @@ class Run(RunResult):
     @property
     def active_spans_s(self) -> list[tuple[float, float]]:
         """Begin and end of what it did between its waits, in seconds since its request, in order."""
-        end_s = sum(self.stages_s.values())
-        if not self.turns:
+        end_s, turns = sum(self.stages_s.values()), self.turn_spans_s
+        if not turns:
             return [(0.0, end_s)]
-        turns = [(t.start_s, t.start_s + sum(t.epoch_s) if t.end_s is None else t.end_s) for t in self.turns]
         if self.trial.phase.calls:
             return [(0.0, self.busy_s - sum(ended - begun for begun, ended in turns)), *turns]
         before_s = self._trained_from_s + sum(self.epoch_s[: self._epochs_before_turns])
         after_s = sum(self.stages_s.get(stage, 0.0) for stage in AFTER_TRAINING)
         return [(0.0, before_s), *turns, (end_s - after_s, end_s)]
+
+    @property
+    def turn_spans_s(self) -> list[tuple[float, float]]:
+        """Begin and end of its turns, in seconds since its request, in order."""
+        return [(t.start_s, t.start_s + sum(t.epoch_s) if t.end_s is None else t.end_s) for t in self.turns]
 
     @property
     def epoch_ends_s(self) -> list[float]:

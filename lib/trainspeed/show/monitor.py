@@ -10,7 +10,6 @@ import textwrap
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -20,6 +19,7 @@ from matplotlib.ticker import MaxNLocator
 
 from trainspeed.core.format import gigabytes
 from trainspeed.show.axes import NOTE_LETTERS, legend_below, note_below, nothing, panels
+from trainspeed.show.loads import median_loads
 from trainspeed.show.rows import require
 from trainspeed.show.theme import OKABE_ITO, SMALL_PT, Look, framework_colour, framework_name
 
@@ -78,11 +78,12 @@ def plot_monitor(samples: pd.DataFrame, runs: pd.DataFrame) -> Figure:
     Args:
         samples: As returned by `trainspeed.core.monitor_csv.read_monitor`. An empty column is a line of
             text.
-        runs: start, end, active (a list of the pairs of times between which it did not wait for its turn), name,
-            framework, devices (how many it had, missing for all), epoch_ends (a list of times); may have no rows.
+        runs: start, end, active (a list of the pairs of times between which it did not wait for its turn), timed (the
+            same of its turns alone, where it had some), name, framework, devices (how many it had, missing for all),
+            epoch_ends (a list of times); may have no rows.
     """
     require(samples, COLUMNS)
-    require(runs, ("start", "end", "active", "name", "framework", "devices", "epoch_ends"))
+    require(runs, ("start", "end", "active", "timed", "name", "framework", "devices", "epoch_ends"))
     samples = samples.assign(utc=pd.to_datetime(samples["utc"], utc=True)).sort_values("utc")
     moments = {name: pd.to_datetime(runs[name], utc=True) for name in ("start", "end")}
     runs = runs.assign(**moments).sort_values("start")
@@ -99,11 +100,15 @@ def plot_monitor(samples: pd.DataFrame, runs: pd.DataFrame) -> Figure:
 
     samples = samples.assign(x=elapsed(samples["utc"]))
     runs = runs.assign(x=elapsed(runs["start"]), x_end=elapsed(runs["end"]))
-    spans = runs[["framework", "devices", "active"]].explode("active").dropna(subset="active")
-    begun, ended = (elapsed(spans["active"].str[end]) for end in (0, 1))
-    spans = spans.assign(x=begun, x_end=ended)
+
+    def spans_of(kind: str) -> pd.DataFrame:
+        spans = runs[["framework", "devices", kind]].explode(kind).dropna(subset=kind)
+        begun, ended = (elapsed(spans[kind].str[end]) for end in (0, 1))
+        return spans.assign(x=begun, x_end=ended)
+
+    spans = spans_of("active")
     epoch_ends = elapsed(runs["epoch_ends"].explode().dropna())
-    title = _title(samples, spans)
+    title = _title(samples, spans_of("timed"))
     figure, axes = panels(len(recorded), title, height_in=1.4, share_y=False, columns_allowed=False)
     sampled = samples[samples[[panel.column for panel in recorded]].notna().any(axis=1)]
     devices = _looks(sampled["device"])
@@ -131,17 +136,17 @@ def plot_monitor(samples: pd.DataFrame, runs: pd.DataFrame) -> Figure:
 
 
 def _title(samples: pd.DataFrame, spans: pd.DataFrame) -> str:
-    """Return the median load of each device while any run was active, of the host without another; else the question.
+    """Return the median load of each device while runs were measured, of the host without another; else the question.
 
     In a turn of a run with one device the others rest, so that what is said of several is said of runs on several.
 
     Args:
-        samples, spans: With x, and x and x_end, on the same axis of time.
+        samples, spans: With x, and x and x_end, on the same axis of time; the spans are of what was timed.
     """
-    loads, runs = _median_loads(samples, spans), "runs"
+    loads, runs = median_loads(samples, spans), "runs"
     together = spans[spans["devices"].ne(1)]
     if len(loads) > 1 and 0 < len(together) < len(spans):
-        loads = _median_loads(samples, together)
+        loads = median_loads(samples, together)
         kinds = {_kind_and_number(device)[0] for device in loads.index}
         runs = f"runs on several {SEVERAL.get(kinds.pop(), 'devices') if len(kinds) == 1 else 'devices'}"
     names = {device: " ".join(filter(None, DEVICE.fullmatch(device).groups())) for device in loads.index}
@@ -153,15 +158,6 @@ def _title(samples: pd.DataFrame, spans: pd.DataFrame) -> str:
     if len(each) > MOST_NAMED:
         each = [f"{loads.min():.0f} to {loads.max():.0f} % on {len(loads)} devices"]
     return f"Median load while {runs} were measured: {', '.join(each)}"
-
-
-def _median_loads(samples: pd.DataFrame, spans: pd.DataFrame) -> pd.Series:
-    """Return the median load of each device within any span, of the host without another; arguments as of `_title`."""
-    begun, ended = (np.sort(spans[end].to_numpy(float)) for end in ("x", "x_end"))
-    active = np.searchsorted(begun, samples["x"], "right") > np.searchsorted(ended, samples["x"], "left")
-    known = samples[active].dropna(subset=["load_percent"])
-    known = known if set(known["device"]) == {"host"} else known[known["device"] != "host"]
-    return known.groupby("device")["load_percent"].median()
 
 
 def _draw_lines(ax: Axes, panel: MonitorPanel, samples: pd.DataFrame, devices: Mapping[str, Look]) -> None:

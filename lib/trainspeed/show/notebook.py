@@ -27,7 +27,7 @@ from trainspeed.core.runs import Measured
 from trainspeed.judge.comparison import Verdict, as_json
 
 MOST_FILES = 5  # that a sentence names
-SPAN_COLUMNS = ["start", "end", "active", "name", "framework", "devices", "epoch_ends"]
+SPAN_COLUMNS = ["start", "end", "active", "timed", "name", "framework", "devices", "epoch_ends"]
 
 
 def show_sentences(
@@ -139,12 +139,15 @@ def _of_one_node(nodes: Sequence[str | None], others: Sequence[str]) -> tuple[st
 
 def _span(run: Run) -> dict[str, Any]:
     start = datetime.fromisoformat(run.started_at)
+
+    def moments(spans_s: Iterable[tuple[float, float]]) -> list[tuple[datetime, ...]]:
+        return [tuple(start + timedelta(seconds=moment_s) for moment_s in span) for span in spans_s]
+
     return {
         "start": start,
         "end": start + timedelta(seconds=sum(run.stages_s.values())),
-        "active": [
-            tuple(start + timedelta(seconds=moment_s) for moment_s in span) for span in run.active_spans_s
-        ],
+        "active": moments(run.active_spans_s),
+        "timed": moments(run.turn_spans_s or run.active_spans_s),
         "name": ", ".join(run.trial.describe(without=("image_size", "precision", "compile"))),
         "framework": run.trial.framework,
         "devices": run.trial.cores if run.machine.get("device") == "cpu" else run.trial.devices_per_node,
