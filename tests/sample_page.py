@@ -43,6 +43,7 @@ BROKEN = """<html><style>:root { color-scheme: light dark } img, table { max-wid
 <ul style="line-height: 1; margin: 0"><li><a href="https://example.org/">a target</a>
 <li><a href="https://example.org/">on a target</a></ul>
 <table><tr><td><div style="width: 900px">a wide table</div></table>
+<div><table class="stacked"><tbody><tr><td><div style="width: 900px">wide</div></table></div>
 <table id="T_verdicts"><thead><tr><th><div style="width: 900px"></div><th>95 % interval</table>
 <table><tr><th style="max-width: 3rem; overflow-wrap: anywhere">precision</table>
 <details class="code"><summary>Code</summary><div class="highlight"><pre>x</pre></div></details>
@@ -53,8 +54,8 @@ BROKEN = """<html><style>:root { color-scheme: light dark } img, table { max-wid
 def write(folder: Path) -> Path:
     """Write a page of a notebook that failed, with every kind of cell and output."""
     wide = "".join(f"<th>{name}</th>" for name in COLUMNS), "<td>1,234.5 ms</td>" * len(COLUMNS)
-    table = f"<table><caption>Wide</caption><thead><tr>{wide[0]}</tr></thead><tbody><tr>{wide[1]}</tr></tbody></table>"
-    folded = table.replace("<td>", f'<td><span id="{FOLDED}">the verdict </span>', 1)
+    table = f"<table id=T_results_1><caption>Wide</caption><thead><tr>{wide[0]}</tr></thead><tbody><tr>{wide[1]}</tr></tbody></table>"
+    folded = table.replace("_1>", "_2>").replace("<td>", f'<td><span id="{FOLDED}">the verdict </span>', 1)
     error = new_output("error", ename="ValueError", evalue="unknown " + "x" * 200, traceback=[ANSI])
     badges = "".join(
         f'<span class="badge {name}">{name}</span> '

@@ -3,6 +3,7 @@
 () => {
   const OPEN_FOLDED = true;
   const RECT_SLACK_PX = 1;
+  const PHONE_PX = 544;  // 34 rem, as in the style sheet
   const all = (selector) => [...document.querySelectorAll(selector)];
   if (OPEN_FOLDED) for (const folded of all("details")) folded.open = true;
 
@@ -127,6 +128,8 @@
     pageScrolls: document.documentElement.scrollWidth - width,
     wide: wide.map(named),
     tornHeadings: tornHeadings.map(named),
+    // On a phone a table that is a list has no other side.
+    stackedOutside: all(".stacked").filter((t) => shown(t) && width < PHONE_PX && t.scrollWidth > t.parentElement.clientWidth + RECT_SLACK_PX).map(named),
     intervalsOutside: intervals.filter((heading) => box(heading).right > width + RECT_SLACK_PX).map(named),
     unboxed: all("table").filter((table) => shown(table) && !table.closest(".scroll")).map(named),
     scrolling: all(".scroll").filter((box) => shown(box) && box.scrollWidth > box.clientWidth).map(named),

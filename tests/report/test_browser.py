@@ -133,9 +133,10 @@ def test_the_page_never_scrolls_sideways_but_wide_tables_do_by_themselves(views,
     assert broken.schemes["light"]["wide"] and broken.schemes["light"]["unboxed"]
 
 
-def test_the_interval_of_a_verdict_is_in_sight_at_every_width(views, broken):
-    assert found(views, "intervalsOutside") == []
-    assert broken.schemes["light"]["intervalsOutside"]
+@pytest.mark.parametrize("mistake", ["intervalsOutside", "stackedOutside"])
+def test_the_interval_of_a_verdict_and_a_list_of_values_are_in_sight_at_every_width(views, broken, mistake):
+    assert found(views, mistake) == []
+    assert broken.schemes["light"][mistake]
 
 
 def test_where_there_is_room_long_texts_wrap_before_a_table_scrolls(seen_at):

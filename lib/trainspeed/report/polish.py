@@ -12,6 +12,7 @@ from bs4 import BeautifulSoup, Tag
 
 from trainspeed.report.anchors import link_charts, link_verdicts, name_headings
 from trainspeed.report.picture_size import picture_size
+from trainspeed.report.stacked import label_cells
 from trainspeed.report.units import WIDE, keep_units
 
 NO_ALT = "No description has been provided for this image"  # what nbconvert writes
@@ -35,6 +36,7 @@ def polish(soup: BeautifulSoup, pictures: Path) -> list[str]:
     tables = soup.find_all("table")
     for table in tables:
         _mark_wide(table)
+        label_cells(table)
     keep_units(soup)
     for table in tables:
         _polish_table(soup, table)
