@@ -40,8 +40,8 @@ def test_what_was_left_out_is_named_by_what_tells_it_from_the_rest():
         "BUDGET=3m`"
     )
     assert left_out_in_short(covered) == [
-        "No time for these comparisons: layout (TensorFlow, cnn10, batch 8); layout (PyTorch, wrn28_1). To make up for "
-        "it: `make report NOTEBOOKS=layout BUDGET=3m`."
+        "No time for 3 groups of measurements: layout (TensorFlow, cnn10, batch 8); layout (PyTorch, wrn28_1). To make "
+        "up for it: `make report NOTEBOOKS=layout BUDGET=3m`."
     ]
     assert left_out_in_short(replace(covered, groups=groups[:2])) == []
 
@@ -62,7 +62,7 @@ def test_what_differs_in_what_is_run_is_named_in_the_words_of_a_reader():
     covered = Coverage(session="s", study="amp", budget_s=60.0, spent_s=60.0, groups=(group,))
 
     assert left_out_in_short(covered)[0].startswith(
-        "No time for this comparison: part of the training (PyTorch, cnn10). "
+        "No time for 1 group of measurements: part of the training (PyTorch, cnn10). "
     )
 
 

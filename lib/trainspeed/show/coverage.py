@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import fields
 from itertools import chain
@@ -15,6 +16,10 @@ from trainspeed.judge.text import command_with_time
 from trainspeed.show.cells import styled
 
 MOST_NAMED = 3  # groups that a sentence names; the table has all
+GROUPS = (
+    "group of measurements",
+    "groups of measurements",
+)  # of trials that take turns, as a front page says it
 WORDS_ALONE, MOST_WORDS = 2, 3  # of a group's name: those that it has anyway, and all
 CORE, FURTHER = "the core comparisons", "further measurements"
 ASKED_LATER = "what depends on earlier results"  # of trials that no set of the plan has
@@ -53,23 +58,18 @@ def coverage_sentences(coverage: Coverage | None) -> list[str]:
 
 def left_out_in_short(coverage: Coverage) -> list[str]:
     """Return what there was no time for, in a sentence with the command for it; nothing where there was for all."""
-    names = left_out_comparisons(coverage)
-    more = len(names) - MOST_NAMED
-    told = "; ".join([*names[:MOST_NAMED], *([f"{more} more"] if more > 0 else [])])
-    command = command_with_time(coverage, _arms(coverage.left_out))
-    comparisons = "this comparison" if len(names) == 1 else "these comparisons"
-    return [f"No time for {comparisons}: {told}. To make up for it: `{command}`."] if names else []
-
-
-def left_out_comparisons(coverage: Coverage) -> list[str]:
-    """Return what there was no time to compare, in words, each once."""
     everywhere = _words_of(coverage)
     found = (_parts(group, everywhere) for group in coverage.left_out)
-    named = (
+    groups = Counter(
         f"{listed(differ)} ({', '.join(own)})" if differ and own else ", ".join(own) or listed(differ)
         for own, differ in found
     )
-    return list(dict.fromkeys(named))
+    named = [*groups][:MOST_NAMED]
+    more = groups.total() - sum(groups[name] for name in named)
+    told = "; ".join([*named, *([f"{more} more"] if more else [])])
+    command = command_with_time(coverage, _arms(coverage.left_out))
+    number = counted(groups.total(), *GROUPS)
+    return [f"No time for {number}: {told}. To make up for it: `{command}`."] if groups else []
 
 
 def core_left_out(coverage: Coverage | None) -> list[str]:

@@ -50,7 +50,7 @@ def test_equal_reasons_are_told_once_however_many_runs_and_numbers():
 def test_what_the_page_itself_did_not_get_is_told_too():
     failed = make_run(study="summary", status=Status.CRASHED, reason="Aborted")
     (told,) = not_measured(report_of(notebooks=WHOLE), of_runs(failed))
-    assert told.startswith("confirmations of this page: ")
+    assert told.startswith("this page's confirmations: ")
     assert "crashed: Aborted" in told
     assert not_measured(report_of(notebooks=WHOLE), of_runs(make_run())) == []
 
@@ -118,7 +118,7 @@ def test_runs_that_were_measured_again_are_doubted_too():
     """The headline's number is theirs."""
     noted = make_run(study="summary", label=Role.CONFIRMATION, notes=(CoresBusy(cores=2.5),))
     (doubt,) = all_doubts(report_of(), of_runs(noted))
-    assert doubt == f"{note_sentence(noted.notes[0])} In 1 of 1 runs of summary (PyTorch)."
+    assert doubt == f"{note_sentence(noted.notes[0])} In 1 of 1 runs of this page's confirmations (PyTorch)."
 
 
 def test_noise_is_no_doubt_about_what_fresh_blocks_showed(tmp_path):
@@ -208,4 +208,4 @@ def test_what_the_page_itself_had_no_time_for_is_told_by_what_a_reader_calls_it(
 
     (told,) = without_result(report_of(notebooks=WHOLE), replace(NOTHING, coverage=covered))
 
-    assert told.startswith("confirmations of this page: No time for ")
+    assert told.startswith("this page's confirmations: No time for ")

@@ -253,7 +253,7 @@ def test_what_has_no_result_is_counted_by_what_it_is_and_not_by_the_lines_that_t
     failed = [make_run(status=Status.OOM, reason="0.5 GB asked for", block=block) for block in range(3)]
 
     said = fact("Not measured", *failed, notebooks=(*notebooks, searched), coverage={"layout": had})
-    assert said.startswith("[3 runs and 2 comparisons without a result; 1 search not measured whole](#")
+    assert said.startswith("[3 runs and 2 groups of measurements without a result; 1 search cut short](#")
     broken = replace(notebooks[0], status="failed")
     said = fact("Not measured", notebooks=(broken, *notebooks[1:], SWITCHES))
     assert said.startswith("[1 notebook that did not end well](#")

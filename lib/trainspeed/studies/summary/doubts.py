@@ -18,7 +18,7 @@ from trainspeed.studies.summary.collect import ReportSummary
 from trainspeed.studies.summary.confirmation import Confirmed
 from trainspeed.studies.summary.gains import study_link
 from trainspeed.studies.summary.headline import Gain
-from trainspeed.studies.summary.text import checks_here
+from trainspeed.studies.summary.text import called, checks_here
 
 OTHERS_BUSY = (CoresBusy, GpuBusy, GpuShared, GpuTakenMeanwhile)  # notes on other processes
 
@@ -129,7 +129,7 @@ def _doubts(
         own = [verdict for verdict in report.verdicts if verdict.study == study and verdict not in seen]
         about = frozenset() if study == CHECK else frozenset({study})  # the instrument is that of all
         told = whole_study_doubts(runs, control, own, report.coverage.get(study))
-        doubts |= {f"{study}: {doubt}": about for doubt in told}
+        doubts |= {f"{called(study)}: {doubt}": about for doubt in told}
         if study not in known and study not in (CHECK, SUMMARY):
             doubts[f"{study}: it has runs, but no verdict in {VERDICTS}: see why in its notebook."] = about
         for one in doubted_runs(runs):
@@ -142,7 +142,7 @@ def _doubt_of_runs(by_study: Mapping[str, DoubtedRuns]) -> str:
     """Return the same doubt about runs of several studies, said once, with the largest amounts."""
     largest = max((one.note for one in by_study.values()), key=lambda note: note.amounts)
     where = [
-        f"{one.runs} of {one.of} runs of {study} ({', '.join(one.frameworks)})"
+        f"{one.runs} of {one.of} runs of {called(study)} ({', '.join(one.frameworks)})"
         for study, one in by_study.items()
     ]
     return in_runs(largest, "; ".join(where))

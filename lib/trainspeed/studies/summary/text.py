@@ -22,7 +22,7 @@ from trainspeed.judge.failures import kind_of_failure
 from trainspeed.judge.verdict import MIN_BLOCKS, expected_false
 from trainspeed.search.unmeasured import open_questions, open_searches, place_of
 from trainspeed.search.untried import untried_sentences
-from trainspeed.show.coverage import left_out_comparisons, left_out_in_short
+from trainspeed.show.coverage import GROUPS, left_out_in_short
 from trainspeed.show.rows import VERDICT_FIELDS
 from trainspeed.studies.summary.collect import ReportSummary
 from trainspeed.studies.summary.confirmation import Confirmed, counts_of
@@ -174,9 +174,9 @@ def without_result(report: ReportSummary, measured: Measured) -> list[str]:
             failed.setdefault((run.study, kind_of_failure(run)), []).append(run)
     for (study, _), runs in failed.items():
         reason = (runs[0].reason or "no reason given").rstrip(".")
-        ended.append(f"{_called(study)}: {_trials_of(runs)}: {runs[0].status}: {reason}.")
+        ended.append(f"{called(study)}: {_trials_of(runs)}: {runs[0].status}: {reason}.")
     for study, covered in _coverage(report, measured).items():
-        ended += [f"{_called(study)}: {sentence}" for sentence in left_out_in_short(covered)]
+        ended += [f"{called(study)}: {sentence}" for sentence in left_out_in_short(covered)]
     for ran in report.notebooks:
         budget = f"`make report NOTEBOOKS={ran.name} BUDGET={_longer(ran, report)}`"
         questions = open_questions(ran.unmeasured, _sure(report))
@@ -187,12 +187,12 @@ def without_result(report: ReportSummary, measured: Measured) -> list[str]:
 def without_result_in_short(report: ReportSummary, measured: Measured) -> list[str]:
     """Return how much of what `without_result` names there is, by kind; nothing where there is none."""
     runs = sum(run.status != Status.OK for run in (*report.runs, *measured.runs))
-    left = sum(len(left_out_comparisons(own)) for own in _coverage(report, measured).values())
-    lacking = {"run": runs, "comparison": left}
-    counts = [counted(number, kind) for kind, number in lacking.items() if number]
+    left = sum(len(own.left_out) for own in _coverage(report, measured).values())
+    lacking = {("run",): runs, GROUPS: left}
+    counts = [counted(number, *kind) for kind, number in lacking.items() if number]
     said = [f"{listed(counts)} without a result"] if counts else []
     if searches := sum(len(open_searches(ran.unmeasured, _sure(report))) for ran in report.notebooks):
-        said.append(f"{counted(searches, 'search', 'searches')} not measured whole")
+        said.append(f"{counted(searches, 'search', 'searches')} cut short")
     if broken := sum(ran.status != "ok" for ran in report.notebooks):
         said.append(f"{counted(broken, 'notebook')} that did not end well")
     return said
@@ -207,9 +207,9 @@ def _sure(report: ReportSummary) -> set[str]:
     return {place_of(v.candidate) for v in report.recipes if v.quantity == "time" and v.low is not None}
 
 
-def _called(study: str) -> str:
+def called(study: str) -> str:
     """Return what a reader calls a study: the page's own measuring has no page of its name."""
-    return "confirmations of this page" if study == SUMMARY else study
+    return "this page's confirmations" if study == SUMMARY else study
 
 
 def _longer(ran: ReportNotebook, report: ReportSummary) -> str:
