@@ -1,5 +1,7 @@
 """What a check is made of: a line for each framework's newest run, by its status and by an interval."""
 
+from dataclasses import replace
+
 import pytest
 
 from trainspeed.core.probe import Probe
@@ -92,7 +94,10 @@ def test_what_is_undecided_is_told_with_its_interval():
     wide = Check(
         name="A", measured="1 (0.9 to 1.1)", expected="1, within 2 %", outcome=CheckOutcome.UNDECIDED
     )
-    assert checks_sentence([wide]).endswith("Undecided: A: 1 (0.9 to 1.1), where 1, within 2 % is right.")
+    told = "Undecided: A: {}: too noisy to tell whether that is right (1, within 2 %)."
+    assert checks_sentence([wide]).endswith(told.format("1 (0.9 to 1.1)"))
+    both = [replace(wide, framework=name) for name in ("tensorflow", "torch")]
+    assert checks_sentence(both).endswith(told.format("TensorFlow 1 (0.9 to 1.1), PyTorch 1 (0.9 to 1.1)"))
 
 
 def test_what_is_too_noisy_to_tell_is_a_doubt():

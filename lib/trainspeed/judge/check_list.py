@@ -73,14 +73,20 @@ def checks_sentence(checks: Sequence[Check]) -> str:
 
 
 def undecided(checks: Iterable[Check]) -> list[str]:
-    """Return what is undecided, with what was measured, as a rule with its interval, and what would be right."""
-    return [
-        f"{named(check)}: {check.measured}, where {check.expected} is right"
-        if check.measured
-        else named(check)
-        for check in checks
-        if check.outcome is CheckOutcome.UNDECIDED
+    """Return what is undecided, with what was measured, as a rule with its interval, and what would be right.
+
+    What is checked in several frameworks is said once.
+    """
+    open_ = [check for check in checks if check.outcome is CheckOutcome.UNDECIDED]
+    alike: dict[tuple[str, str], list[str]] = {}
+    for check in (check for check in open_ if check.measured):
+        where = f"{NAMES[check.framework]} " if check.framework else ""
+        alike.setdefault((check.name, check.expected), []).append(f"{where}{check.measured}")
+    told = [
+        f"{name}: {', '.join(measured)}: too noisy to tell whether that is right ({expected})"
+        for (name, expected), measured in alike.items()
     ]
+    return [*told, *(named(check) for check in open_ if not check.measured)]
 
 
 def reasons(checks: Sequence[Check]) -> list[str]:

@@ -56,7 +56,9 @@ def _left_over(values: Values) -> Finding:
 def as_fast_as_bare_loop(runs: RunSet) -> list[Check]:
     """Return whether an epoch takes as long as in a plain script of the framework, with the same model."""
     expected = f"1, within {_percent(MARGIN)}"
-    return of_probe(runs, "epoch", name="As fast as a bare loop", expected=expected, find=_against_bare)
+    return of_probe(
+        runs, "epoch", name="Trainspeed's loop against a plain one", expected=expected, find=_against_bare
+    )
 
 
 def _against_bare(values: Values) -> Finding:

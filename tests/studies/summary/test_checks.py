@@ -54,15 +54,19 @@ def test_what_is_undecided_is_named_with_its_interval():
     noisy = replace(RUN, probe={**RUN.probe, "ours_s": (0.95, 1.05) * 4})
 
     (line,) = check_sentences(report_of(checks=RunSet((noisy,))))
-    assert line.startswith("3 checks of the instrument: 2 ok, 1 undecided. Undecided: As fast as a bare loop")
-    assert "(0.952 to 1.053) times as fast, where 1, within 2 % is right." in line
+    assert line.startswith(
+        "3 checks of the instrument: 2 ok, 1 undecided. Undecided: Trainspeed's loop against a plain"
+    )
+    assert "(0.952 to 1.053) times as fast: too noisy to tell whether that is right (1, within 2 %)." in line
 
 
 def test_a_fault_is_named_with_what_follows():
     first, fault, remedy = check_sentences(report_of(checks=RunSet((ADDS,))))
 
     assert first == "3 checks of the instrument: 2 ok, 1 not ok."
-    assert fault == escape(fault) and fault.startswith("**Not ok**: As fast as a bare loop (PyTorch): ")
+    assert fault == escape(fault) and fault.startswith(
+        "**Not ok**: Trainspeed's loop against a plain one (PyTorch): "
+    )
     assert "Do not rely" in remedy
 
 
