@@ -51,11 +51,13 @@ def screened(estimates, pairs, empty):
 
 def test_noise_that_is_assumed_is_not_said_to_be_measured():
     """16 switches fill 16 columns: nothing is left that would tell it."""
-    assert "16 switches and 0 empty columns in 16 of 16 mirror pairs" in screened(16, 16, 0)
+    assert "16 switches in 16 of 16 pairs of runs, each on in one run of a pair" in screened(16, 16, 0)
     assert screened(16, 16, 0).endswith(
-        "of a step, as assumed for most machines, since too few columns are empty to tell."
+        "of a step, as assumed for most machines, since no column of the screen stands for nothing."
     )
-    assert ", in part as assumed for most machines, since too few columns are empty" in screened(12, 16, 4)
+    assert ", in part as assumed for most machines, since only 4 columns of the screen stand" in screened(
+        12, 16, 4
+    )
     assert ", in part as assumed for most machines, since too few pairs were measured" in screened(8, 10, 8)
     assert screened(10, 16, 6).endswith(" % of a step.")
 

@@ -115,10 +115,10 @@ def screen_sentences(found: Iterable[Findings]) -> list[str]:
             without.setdefault(f"no screen was measured{told}", []).append(where(one))
             continue
         noise = fixed(change_percent(-screen.band), 1, " %")
-        empty = counted(len(screen.empty), "empty column")
+        tried = counted(len(screen.estimates), "switch", "switches")
         sentences.append(
-            f"{where(one)}: {counted(len(screen.estimates), 'switch', 'switches')} and {empty} in {screen.pairs} of "
-            f"{counted(screen.planned, 'mirror pair')}. Noise alone makes up to {noise} of a step{_assumed(screen)}."
+            f"{where(one)}: {tried} in {screen.pairs} of {counted(screen.planned, 'pair')} of runs, each on in one run "
+            f"of a pair and off in the other. Noise alone makes up to {noise} of a step{_assumed(screen)}."
         )
     return [*sentences, *_said_once(without)]
 
@@ -134,8 +134,13 @@ def _assumed(screen: Screen) -> str:
     if freedom >= ENOUGH_FREEDOM:
         return ""
     how = "as assumed" if freedom <= 0 else "in part as assumed"
-    few = "columns are empty" if len(screen.empty) < ENOUGH_FREEDOM else "pairs were measured"
-    return f", {how} for most machines, since too few {few} to tell"
+    if len(screen.empty) < ENOUGH_FREEDOM:
+        number = counted(len(screen.empty), "column") if screen.empty else "no column"
+        verb = "stand" if len(screen.empty) > 1 else "stands"
+        few = f"{'only ' * bool(screen.empty)}{number} of the screen {verb} for nothing"
+    else:
+        few = "too few pairs were measured to tell"
+    return f", {how} for most machines, since {few}"
 
 
 def pair_sentences(found: Iterable[Findings]) -> list[str]:
