@@ -45,12 +45,14 @@ def test_of_several_that_were_measured_together_alone_it_says_that_nothing_is_kn
     whole = verdict(1.5, factor="recipe", candidate=best)
     without = replace(plain, precision="bf16")
     fresh = [make_run(trial=trial, label=Role.RECIPE) for trial in (plain, best, without)]
-    told = "[channels\\_last and bf16](#pytorch-cnn10) (only together: none was left out by itself); accuracy"
+    told = "[channels\\_last and bf16](#pytorch-cnn10) (measured as a set; what each adds is not known); accuracy"
 
     assert told in headline(report_of(whole, runs=fresh[:2]))[0]
-    assert "only together" not in headline(report_of(whole, runs=fresh))[0]
+    on_cpu = [replace(run, machine={"device": "cpu"}) for run in fresh[:2]]
+    assert "batch 32, 16 px, on 1 core: **1.50 times" in headline(report_of(whole, runs=on_cpu))[0]
+    assert "as a set" not in headline(report_of(whole, runs=fresh))[0]
     part = verdict(1.2, baseline=without, candidate=best)
-    assert "only together" not in headline(report_of(whole, part))[0]
+    assert "as a set" not in headline(report_of(whole, part))[0]
 
 
 @pytest.mark.parametrize(

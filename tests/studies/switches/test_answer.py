@@ -52,12 +52,14 @@ def test_the_answer_names_what_to_switch_on_its_class_and_what_most_of_it_is():
 
 
 def test_of_several_that_were_measured_together_alone_it_says_that_nothing_is_known_of_each():
-    said = ": faster. Only together: none of them was left out by itself in fresh blocks. Accuracy is "
+    said = (
+        ": faster. Measured as a set: what each of them adds was not measured in fresh blocks. Accuracy is "
+    )
 
     assert said in answer(confirmed(left_out=()))
     group = tuple(replace(left, large=False) for left in whole().confirmation.left_out)
-    assert "Only together" in answer(confirmed(left_out=group))
-    assert "Only together" not in answer(whole()) + answer(confirmed(on=(BF16,), left_out=()))
+    assert "as a set" in answer(confirmed(left_out=group))
+    assert "as a set" not in answer(whole()) + answer(confirmed(on=(BF16,), left_out=()))
 
 
 def test_links_lead_only_to_what_is_there():

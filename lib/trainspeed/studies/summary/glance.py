@@ -10,7 +10,7 @@ from typing import Any
 
 from trainspeed.core.files import SUMMARY
 from trainspeed.core.format import NAMES, counted, gigabytes, listed, minutes, model_of, percent_used
-from trainspeed.core.machine_text import cores_of, machine_name
+from trainspeed.core.machine_text import cores_here, machine_name
 from trainspeed.core.markdown import Marked, escape
 from trainspeed.core.run import Run, Status
 from trainspeed.core.runs import Measured
@@ -142,8 +142,8 @@ def _where(verdicts: Sequence[Verdict], report: ReportSummary) -> str:
         counts = {(verdict.candidate.devices, verdict.baseline.devices) for verdict in verdicts}
         cores = "cores against 1" if len(counts) > 1 else "{} cores against {}".format(*counts.pop())
         return f": {cores}, {NO_GAIN}"
-    cores = {cores_of(trial) for verdict in verdicts for trial in (verdict.baseline, verdict.candidate)}
-    one, *others = cores
+    sides = [trial for verdict in verdicts for trial in (verdict.baseline, verdict.candidate)]
+    one, *others = {cores_here(report.machine, trial) for trial in sides}
     return "" if others else f", on {one}"
 
 

@@ -8,6 +8,7 @@ from enum import StrEnum
 
 from trainspeed.core.factors import RECIPE
 from trainspeed.core.format import NAMES, counted, listed, model_of, percent, three
+from trainspeed.core.machine_text import cores_here, device_is_core
 from trainspeed.core.markdown import Marked, escape
 from trainspeed.core.trial import Trial
 from trainspeed.judge.comparison import Verdict
@@ -20,8 +21,8 @@ from trainspeed.studies.summary.confirmation import Confirmed
 from trainspeed.studies.summary.gains import plain_images_per_s, study_link, undecided_sentences
 from trainspeed.studies.summary.worth import (
     confirmed_shares,
+    measured_as_set,
     not_kept_words,
-    only_together,
     possible,
     worthwhile,
 )
@@ -151,13 +152,13 @@ def _again(verdict: Verdict | None, confirmed: Sequence[Confirmed]) -> Confirmed
 def _recipe(verdict: Verdict, report: ReportSummary) -> Marked:
     """Return in a line what pays together; what it starts from and the points of accuracy are in the list below."""
     size = (verdict.baseline.factor(name).words(verdict.baseline) for name in ("batch_size", "image_size"))
-    where = escape(", ".join([_place(verdict.candidate), *size]))
+    where = escape(", ".join([_place(verdict.candidate), *size, *_cores(verdict, report)]))
     blocks = f"({interval_of(verdict)}) in {counted(verdict.blocks, 'fresh block')}"
     switched = switched_on(verdict.baseline, verdict.candidate)
     named = switched[:MOST_NAMED] + [f"{len(switched) - MOST_NAMED} more"] * (len(switched) > MOST_NAMED)
     lines = f"[{escape(listed(named))}](#{program_anchor(verdict.candidate)})"
-    if len(switched) > 1 and only_together(verdict, report.verdicts, report.runs):
-        lines += " (only together: none was left out by itself)"
+    if len(switched) > 1 and measured_as_set(verdict, report.verdicts, report.runs):
+        lines += " (measured as a set; what each adds is not known)"
     points = gain_accuracy(verdict, report)
     accuracy = accuracy_in_words(points and points.judgement)
     leaning = leaning_of(points, points.quantity) if points else ""
@@ -165,6 +166,14 @@ def _recipe(verdict: Verdict, report: ReportSummary) -> Marked:
     return Marked(
         f"{where}: **{size_of(verdict, times='')} times as fast** {blocks} with {lines}; accuracy {accuracy}."
     )
+
+
+def _cores(verdict: Verdict, report: ReportSummary) -> list[str]:
+    """Return on how many CPU cores both sides are, where they are on equally many and no GPU was used."""
+    if not device_is_core(report.machine):
+        return []
+    cores = {cores_here(report.machine, trial) for trial in (verdict.baseline, verdict.candidate)}
+    return [f"on {one}" for one in cores] if len(cores) == 1 else []
 
 
 def _place(trial: Trial) -> str:
@@ -176,7 +185,7 @@ def _gain(gain: Gain, report: ReportSummary) -> Marked:
     plain = plain_images_per_s(gain.again.first if gain.again else gain.verdict, report)
     at_first = "" if plain is None else f", from {three(plain)} images/s"
     size = f"**{size_of(gain.verdict, times='')} times as fast** ({interval_of(gain.verdict)}){at_first}"
-    name = escape(gain.verdict.name)
+    name = escape(", ".join([gain.verdict.name, *_cores(gain.verdict, report)]))
     largest = " Of those, it was the largest at first."
     largest = largest if gain.finding is HeadlineOutcome.CONFIRMED else ""
     tried = escape(not_kept_words(gain.verdict, report.kept, report.runs))

@@ -126,7 +126,7 @@ def shares(recipe: Verdict, every: Iterable[Verdict]) -> list[Verdict]:
     return sorted((v for v in alone if v.speedup), key=lambda verdict: -verdict.speedup)
 
 
-def only_together(recipe: Verdict, every: Iterable[Verdict], runs: RunSet) -> bool:
+def measured_as_set(recipe: Verdict, every: Iterable[Verdict], runs: RunSet) -> bool:
     """Whether fresh blocks had nothing but the plain trial and all that a search kept: none left out by itself.
 
     Args:

@@ -133,7 +133,7 @@ def _confirmed(found: Findings, confirmed: Confirmation) -> str:
             f"Not to be kept: {thrown_out}; with that, {together}."
         )
     parts = [f"{_named(confirmed.on)}: in {blocks} {together}."]
-    parts += _only_together(confirmed)
+    parts += _as_a_set(confirmed)
     parts += _largest(found, confirmed)
     parts.append(f"{confirmed_accuracy(confirmed)}.")
     if bad:
@@ -143,11 +143,11 @@ def _confirmed(found: Findings, confirmed: Confirmation) -> str:
     return " ".join(parts)
 
 
-def _only_together(confirmed: Confirmation) -> list[str]:
+def _as_a_set(confirmed: Confirmation) -> list[str]:
     """Return that nothing is known of each one's own part, where there are several and none was left out by itself."""
     alone = any(left.large and left.time.speedup for left in confirmed.left_out)
     known = alone or len(confirmed.on) == 1 or confirmed.total.outcome is not Outcome.FASTER
-    return [] if known else ["Only together: none of them was left out by itself in fresh blocks."]
+    return [] if known else ["Measured as a set: what each of them adds was not measured in fresh blocks."]
 
 
 def _left(found: Findings) -> str:
