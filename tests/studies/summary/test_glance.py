@@ -184,7 +184,7 @@ def test_how_sure_is_told_by_blocks_noise_and_what_else_was_running():
     said = fact("How sure", *runs, verdicts=[best, *twice])
     assert said.startswith("6 blocks (repeats in fresh processes) in [layout](layout.html); ")
     assert (
-        "; the same setting measured twice: its median of 7 blocks is uncertain by 11.1 %; " in said
+        "; noise, by the same setting measured twice: ±5.4 % (7 blocks); " in said
         and "; other processes were busy during 1 of 2 runs; " in said
     )
 
@@ -192,11 +192,24 @@ def test_how_sure_is_told_by_blocks_noise_and_what_else_was_running():
 def test_how_sure_tells_single_blocks_of_the_control_from_its_median():
     runs = control_runs([1.3, 1.0, 0.96, 0.96, 0.96, 0.96, 0.96, 0.96, 1.1])
     said = fact("How sure", *runs, verdicts=[replace(verdict(2.0), study="layout"), *controls(runs)])
-    of_median, of_blocks = (
-        "its median of 9 blocks is uncertain by 10.0 %",
-        "single blocks differed by up to 30.0 %",
-    )
-    assert f"; the same setting measured twice: {of_median}, {of_blocks}; " in said
+    of_median, of_blocks = "±7.0 % (9 blocks)", "in single blocks up to 30.0 %"
+    assert f"; noise, by the same setting measured twice: {of_median}; {of_blocks}; " in said
+
+
+def test_each_of_several_searches_is_told_with_the_noise_of_its_own_control():
+    whole = verdict(1.5, factor="recipe")
+    (twice,) = controls(control_runs([1.0, 1.0, 0.96, 0.96, 0.96, 0.96, 0.9]))
+    (wide,) = controls(control_runs([0.5, 0.5, 0.96, 0.96, 0.96, 2.0, 2.0]))
+
+    def of_tensorflow(one):
+        sides = ("baseline", "candidate")
+        return replace(one, **{s: replace(getattr(one, s), framework="tensorflow") for s in sides})
+
+    several = [whole, of_tensorflow(whole), twice, of_tensorflow(wide)]
+    said = fact("How sure", verdicts=several)
+    assert "measured twice: PyTorch ±5.4 % (7 blocks), TensorFlow ±100.0 % (7 blocks); " in said
+    said = fact("How sure", verdicts=[whole, of_tensorflow(wide)])
+    assert "measured twice: TensorFlow ±100.0 % (7 blocks); " in said, "another one's"
 
 
 def test_what_the_headline_tells_of_a_search_is_no_line_of_its_own_below_it():

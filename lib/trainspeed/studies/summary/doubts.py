@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence, Set
 
 from trainspeed.core.files import CHECK, SUMMARY, VERDICTS
-from trainspeed.core.format import NAMES, counted, fixed, listed
+from trainspeed.core.format import NAMES, counted, fixed, listed, model_of
 from trainspeed.core.machine_text import machine_name
 from trainspeed.core.markdown import Marked
 from trainspeed.core.notes import CoresBusy, GpuBusy, GpuShared, GpuTakenMeanwhile
@@ -35,23 +36,49 @@ def evidence_text(report: ReportSummary, measured: Measured, gains: Sequence[Gai
         said.append(f"{number} blocks (repeats in fresh processes) in {where}")
     twice = [v for v in report.verdicts if v.is_control and (not headline or v.study in headline)]
     if sure := [verdict for verdict in twice if verdict.low is not None]:
-        said.append(_noise(max(sure, key=lambda v: _apart(v.low, v.high)), report))
+        said.append(_noise(sure, gains, report))
     if busy := sum(any(isinstance(note, OTHERS_BUSY) for note in run.notes) for run in runs):
         said.append(f"other processes were busy during {busy} of {counted(len(runs), 'run')}")
     return "; ".join(said)
 
 
-def _noise(control: Verdict, report: ReportSummary) -> str:
-    """Return by how much a setting that was measured twice differs from itself: its median, and single blocks."""
-    of_median = fixed(100 * _apart(control.low, control.high), 1, " %")
-    said = (
-        f"the same setting measured twice: its median of {control.blocks} blocks is uncertain by {of_median}"
-    )
+def _noise(sure: Sequence[Verdict], gains: Sequence[Gain], report: ReportSummary) -> str:
+    """Return by how much a setting that was measured twice differs from itself: its median, and single blocks.
+
+    Args:
+        sure: The controls of the headline's studies, or of all, that have an interval. Each gain has its own where
+            there is one; where none has, the widest stands for all.
+    """
+    widest = sorted(sure, key=_half_width, reverse=True)
+    jobs = dict.fromkeys(_job(gain.verdict) for gain in gains)
+    own = {job: next((v for v in widest if _job(v) == job), None) for job in jobs}
+    shown = [control for control in own.values() if control] or widest[:1]
+    named = len(jobs) > 1 or not any(own.values())
+    models = len({model for _, model in jobs}) > 1
+    said = []
+    for control in shown:
+        framework, model = _job(control)
+        where = [NAMES[framework], *[model_of(model)] * bool(models and model)] * named
+        size = f"±{fixed(100 * _half_width(control), 1, ' %')} ({control.blocks} blocks)"
+        said.append(" ".join([*where, size]))
     # The file of verdicts has no single blocks.
-    again = (v for v in controls(report.runs.of_study(control.study)) if v.baseline == control.baseline)
-    if values := [value for verdict in again for value in verdict.judgement.values]:
-        said += f", single blocks differed by up to {fixed(100 * _apart(*values), 1, ' %')}"
-    return said
+    studies = dict.fromkeys(control.study for control in shown)
+    again = (v for study in studies for v in controls(report.runs.of_study(study)))
+    sides = [control.baseline for control in shown]
+    values = [value for v in again if v.baseline in sides for value in v.judgement.values]
+    single = f"; in single blocks up to {fixed(100 * _apart(*values), 1, ' %')}" if values else ""
+    return f"noise, by the same setting measured twice: {', '.join(said)}{single}"
+
+
+def _job(verdict: Verdict) -> tuple[str, str | None]:
+    """Return what a control has to share with a gain to tell its noise: framework and, in a training, model."""
+    trial = verdict.baseline
+    return trial.framework, None if trial.phase.calls else trial.model
+
+
+def _half_width(control: Verdict) -> float:
+    """Return half the width of the interval of a control's median, as a share."""
+    return math.sqrt(control.high / control.low) - 1
 
 
 def _apart(*ratios: float) -> float:
