@@ -6,11 +6,13 @@ import pytest
 
 from conv2d_data import make_run, make_trial
 from front_data import report_of, runs_of, verdicts_of
+from trainspeed.conduct.context import Context
 from trainspeed.core.runs import RunSet
 from trainspeed.judge.comparison import verdict_between
 from trainspeed.judge.verdict import Outcome
+from trainspeed.studies.summary import plan
 from trainspeed.studies.summary.confirmation import Confirmed
-from trainspeed.studies.summary.fastest import fastest_library, on_several_devices
+from trainspeed.studies.summary.fastest import fastest_against_next, fastest_library, on_several_devices
 from trainspeed.studies.summary.gains import slower_sentences, switch_sentences
 from trainspeed.studies.summary.glance import study_sentences
 
@@ -100,3 +102,18 @@ def test_where_the_fastest_holds_on_one_core_it_is_told_what_several_do(seconds,
     on_both = [make_run(make_trial(GRAPH, devices=n), 1.0 / n) for n in (1, 2)]
     found = fastest_library([compared(TORCH, GRAPH, 3.0)])
     assert on_several_devices(found, RunSet((*runs[:1], *on_both))) == "", "the same is first there"
+
+
+def test_the_fastest_against_the_next_is_measured_again_before_larger_differences(monkeypatch, tmp_path):
+    """The slowest library tells no reader which one to take."""
+    monkeypatch.setattr(plan, "devices_here", lambda study: (1, "CPU core"))
+    monkeypatch.setattr(plan, "current", lambda: Context(id="s", out=tmp_path))
+    resident = replace(compared(OPENCV, GRAPH, 9.0), factor="residency")
+
+    def chosen(*verdicts):
+        report = report_of(*verdicts)
+        return plan.plan_summary(report=report, drawn=False, confirm=1, confirm_blocks=6, seed=0).top
+
+    assert fastest_against_next(WORLD) == [WORLD[1]]
+    assert chosen(*WORLD) == chosen(*WORLD, resident) == [WORLD[1]]
+    assert chosen(*map(undecided, WORLD[1:]), WORLD[0]) == [WORLD[0]], "none is the fastest"

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import zlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
@@ -125,16 +125,22 @@ def gain(verdict: Verdict) -> float:
     return max(size, 1 / size) if size and verdict.quantity == "time" else 1.0
 
 
-def largest(verdicts: Iterable[Verdict], of_each: int, devices: int | None = None) -> list[Verdict]:
+def largest(
+    verdicts: Iterable[Verdict],
+    of_each: int,
+    devices: int | None = None,
+    first: Collection[Verdict] = (),
+) -> list[Verdict]:
     """Return the largest decided gains of each study, a pair of trials only once: those of trainings come first.
 
     Args:
         of_each: How many of each study; 0 for none.
         devices: How many there are, as verdicts may come from a machine with more; None for no limit.
+        first: Those that come before larger ones of their study.
     """
     chosen: dict[str, list[Verdict]] = {}
     pairs = set()
-    for verdict in sorted(verdicts, key=gain, reverse=True):
+    for verdict in sorted(verdicts, key=lambda one: (one not in first, -gain(one))):
         new = verdict.outcome in DECIDED and _pair(verdict) not in pairs
         of_study = chosen.setdefault(verdict.study, [])
         if _can_be_confirmed(verdict, devices) and new and len(of_study) < of_each:

@@ -86,6 +86,20 @@ def fastest_library(verdicts: Iterable[Verdict]) -> Fastest | None:
     return Fastest(library=fastest, trial=trial, where=where, beaten=wins[fastest], slowest=slowest)
 
 
+def fastest_against_next(verdicts: Iterable[Verdict]) -> list[Verdict]:
+    """Return of each study the verdict on its fastest library and the nearest of those that it is compared with."""
+    known = [verdict for verdict in verdicts if verdict.candidate.phase.calls and verdict.factor == LIBRARY]
+    nearest = []
+    for study in dict.fromkeys(verdict.study for verdict in known):
+        own = [verdict for verdict in known if verdict.study == study]
+        if (fastest := fastest_library(own)) is None:
+            continue
+        pair = {fastest.library, min(fastest.beaten, key=fastest.beaten.__getitem__)}
+        names = fastest.trial.factor(LIBRARY)
+        nearest += [v for v in own if {names.words(v.baseline), names.words(v.candidate)} == pair][:1]
+    return nearest
+
+
 def on_several_devices(fastest: Fastest, runs: RunSet) -> str:
     """Return which library takes less than the fastest one where several devices share the same images, if any does.
 

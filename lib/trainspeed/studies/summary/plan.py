@@ -16,6 +16,7 @@ from trainspeed.judge.comparison import Verdict
 from trainspeed.search.switch import plain_trial
 from trainspeed.studies.summary.collect import ReportSummary
 from trainspeed.studies.summary.confirmation import confirming, largest, next_largest
+from trainspeed.studies.summary.fastest import LIBRARY, fastest_against_next
 from trainspeed.studies.summary.worth import worthwhile
 
 NOTEBOOKS = 1  # that usually find a gain to confirm
@@ -66,7 +67,11 @@ def plan_summary(
     known = [v for v in report.switches if is_named(v.baseline, named) and is_named(v.candidate, named)]
     known = [verdict for verdict in known if verdict.study not in fresh]
     gains = worthwhile(known, report.verdicts, report.machine)
-    top = largest(gains, of_each=confirm, devices=devices)
+    # Which library is the fastest is what a reader takes from calls, not how slow the slowest one is.
+    answers = fastest_against_next(known)
+    answered = {verdict.study for verdict in answers}
+    gains = [verdict for verdict in gains if verdict.factor != LIBRARY or verdict.study not in answered]
+    top = largest([*answers, *gains], of_each=confirm, devices=devices, first=answers)
     next_ones = next_largest(known, top, devices) if confirm and confirm_blocks else []
     return SummaryPlan(
         top=top,
