@@ -48,10 +48,10 @@ def device_name(machine: Mapping[str, Any], trial: AnyTrial) -> str:
     """Return what a trial ran on: the kinds of its GPUs, or else the CPU and how many of its cores."""
     if names := gpu_names(machine, trial):
         return " and ".join(dict.fromkeys(names))
-    return f"{machine.get('cpu') or 'CPU'} ({cores_here(machine, trial)})"
+    return f"{machine.get('cpu') or 'CPU'} ({cores_in_words(machine, trial)})"
 
 
-def cores_here(machine: Mapping[str, Any], trial: AnyTrial) -> str:
+def cores_in_words(machine: Mapping[str, Any], trial: AnyTrial) -> str:
     """Return on how much of a machine's CPU a trial runs: as `cores_of`, but with the number of all cores."""
     cores = (machine.get("cores") or {}).get("logical")
     return counted(cores, "core") if cores and cores_of(trial) == ALL else cores_of(trial)

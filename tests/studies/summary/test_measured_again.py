@@ -27,11 +27,11 @@ def test_trainings_come_before_single_convolutions():
 def test_what_is_not_measured_again_as_it_is_no_gain_is_named_with_the_reason():
     cores = replace(make_verdict(1.5, values=(1, 2)), study="multi_gpu")
     held = Confirmed(first=layout(1.2), again=None)
-    (said,) = not_chosen([cores, layout(1.2)], [held], {"device": "cpu"})
+    (said,) = not_chosen([cores, layout(1.2)], [held], {"device": "cpu"}, ())
 
     assert "1.50x" in said
     assert said.endswith(
         "; not measured again: over one core; a plain script uses all of them, which was not compared."
     )
-    assert not_chosen([cores], [], {"device": "cpu"}) == []
-    assert not_chosen([cores], [held], {"device": "gpu"}) == []
+    assert not_chosen([cores], [], {"device": "cpu"}, ()) == []
+    assert not_chosen([cores], [held], {"device": "gpu"}, ()) == []

@@ -14,7 +14,8 @@ from trainspeed.snippets import code
 from trainspeed.studies.multi_gpu.scaling import scaling_of
 
 NOTHING_TO_PASTE = (
-    "Nothing to paste: a plain script has all cores as its one device, which this was not compared with."
+    "Nothing to paste: a plain script has all cores as its one device, which this was not compared with. The front "
+    "page has the medians of both, where another notebook measured a plain script."
 )
 
 

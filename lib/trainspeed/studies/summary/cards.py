@@ -27,7 +27,8 @@ from trainspeed.studies.summary.collect import ReportSummary
 from trainspeed.studies.summary.confirmation import Confirmed, counts_of, gain
 from trainspeed.studies.summary.fastest import fastest_library, on_several_devices
 from trainspeed.studies.summary.notebooks import ReportNotebook
-from trainspeed.studies.summary.worth import is_on_cores, not_kept_words, part_words
+from trainspeed.studies.summary.plain_script import is_on_cores, plain_script
+from trainspeed.studies.summary.worth import not_kept_words, part_words
 
 MOST_ROWS = 5  # of a card's chart
 MOST_NAMED = 2  # settings with one outcome
@@ -79,8 +80,11 @@ def remarked(
         still = one and verdict.outcome is one.again.outcome is Outcome.UNDECIDED
         said = [f"{one.word} in fresh blocks"] if one and not still else []
         said += ["from an earlier session"] if report.is_older(verdict.session) else []
-        over_one = verdict.outcome is Outcome.FASTER and is_on_cores(verdict, report.machine)
-        said += [OVER_ONE_CORE] if over_one else []
+        if is_on_cores(verdict, report.machine):
+            plain = plain_script(verdict, report.machine, report.runs)
+            faster = verdict.outcome is Outcome.FASTER
+            over = "over one core" if plain else OVER_ONE_CORE
+            said += [over] * faster + ([plain.words] if plain else [])
         said += filter(None, [part_words(verdict, report.kept, report.verdicts)])
         if one and one.refuted:
             open_ = replace(verdict.judgement, outcome=Outcome.UNDECIDED)

@@ -186,20 +186,20 @@ def _can_be_confirmed(verdict: Verdict, devices: int | None) -> bool:
 
 
 def not_chosen(
-    verdicts: Iterable[Verdict], chosen: Iterable[Confirmed], machine: Mapping[str, Any]
+    verdicts: Iterable[Verdict], chosen: Iterable[Confirmed], machine: Mapping[str, Any], runs: Sequence[Run]
 ) -> list[str]:
     """Return of each study of which none was to be measured again why its largest gain was not, where it is none.
 
     Args:
         chosen: What was to be; where nothing was, nothing is said.
-        machine: That of the report.
+        machine, runs: Those of the report.
     """
     told = {one.first.study for one in chosen}
     if not told:
         return []
     why: dict[str, str] = {}
     for verdict in sorted(verdicts, key=gain, reverse=True):
-        reason = why_no_gain(verdict, machine) if verdict.outcome is Outcome.FASTER else ""
+        reason = why_no_gain(verdict, machine, runs) if verdict.outcome is Outcome.FASTER else ""
         if reason and verdict.study not in {*told, *why}:
             why[verdict.study] = f"{verdict.name}: {_size(verdict)} at first; not measured again: {reason}."
     return [*why.values()]

@@ -32,7 +32,8 @@ from trainspeed.studies.summary.accuracy import (
 from trainspeed.studies.summary.collect import ReportSummary, in_order
 from trainspeed.studies.summary.confirmation import Confirmed, counts_of
 from trainspeed.studies.summary.fastest import LIBRARY, fastest_library
-from trainspeed.studies.summary.worth import is_on_cores, is_part, not_kept_words, why_no_gain
+from trainspeed.studies.summary.plain_script import is_on_cores
+from trainspeed.studies.summary.worth import is_part, not_kept_words, why_no_gain
 
 MAX_SENTENCES = 8  # on gains, and on losses: a reader wants to know in a minute, and the table has them all
 
@@ -154,7 +155,7 @@ def _no_gains(report: ReportSummary, confirmed: Sequence[Confirmed]) -> list[str
     for verdict in report.switches:
         if verdict.outcome is not Outcome.FASTER or verdict.candidate.phase.calls or verdict in refuted:
             continue
-        if reason := why_no_gain(verdict, report.machine):
+        if reason := why_no_gain(verdict, report.machine, report.runs):
             why[verdict] = f"; {reason}"
     return [_linked(report, verdict, why[verdict]) for verdict in [*why][:MAX_SENTENCES]]
 

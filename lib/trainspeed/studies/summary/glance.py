@@ -10,7 +10,7 @@ from typing import Any
 
 from trainspeed.core.files import SUMMARY
 from trainspeed.core.format import NAMES, counted, gigabytes, listed, minutes, model_of, percent_used
-from trainspeed.core.machine_text import cores_here, machine_name
+from trainspeed.core.machine_text import cores_in_words, machine_name
 from trainspeed.core.markdown import Marked, escape
 from trainspeed.core.run import Run, Status
 from trainspeed.core.runs import Measured
@@ -29,6 +29,7 @@ from trainspeed.studies.summary.doubts import doubt_text, evidence_text
 from trainspeed.studies.summary.fastest import LIBRARY, fastest_library, on_several_devices
 from trainspeed.studies.summary.gains import study_link
 from trainspeed.studies.summary.headline import HeadlineOutcome, compared, headline_gains, to_paste
+from trainspeed.studies.summary.plain_script import is_on_cores, plain_words
 from trainspeed.studies.summary.text import without_result_in_short
 
 MOST_NAMED = 4  # settings that a line names: it has to be short on a phone
@@ -91,8 +92,9 @@ def _study(
         return Marked(f"Single convolutions ({study_link(ran.name, ran.page)}): {said}.")
     first = _verdicts(groups[0])
     where = _where(first, report)
-    # What is no gain here has none that was confirmed.
-    remarks = dict.fromkeys(remarks, "") if NO_GAIN in where else remarks
+    if all(is_on_cores(verdict, report.machine) for verdict in first):
+        # What is no gain here has none that was confirmed; how a plain script compares is said after all of them.
+        remarks = dict.fromkeys(remarks, "")
     said = _settings(groups[0], remarks, study_link(ran.name, ran.page)) + where
     more = f"; {counted(len(every) - len(first), 'more comparison')}" if len(every) > len(first) else ""
     versus = (
@@ -138,12 +140,13 @@ def _where(verdicts: Sequence[Verdict], report: ReportSummary) -> str:
     """Return on how many CPU cores that is, as a study's device is one of them; nothing where a GPU was used."""
     if report.machine.get("device") != "cpu":
         return ""
-    if all(verdict.factor == "devices" for verdict in verdicts):
+    if all(is_on_cores(verdict, report.machine) for verdict in verdicts):
         counts = {(verdict.candidate.devices, verdict.baseline.devices) for verdict in verdicts}
         cores = "cores against 1" if len(counts) > 1 else "{} cores against {}".format(*counts.pop())
-        return f": {cores}, {NO_GAIN}"
+        plain = plain_words(verdicts, report.machine, report.runs)
+        return f": {cores}; {escape(plain)}" if plain else f": {cores}, {NO_GAIN}"
     sides = [trial for verdict in verdicts for trial in (verdict.baseline, verdict.candidate)]
-    one, *others = {cores_here(report.machine, trial) for trial in sides}
+    one, *others = {cores_in_words(report.machine, trial) for trial in sides}
     return "" if others else f", on {one}"
 
 

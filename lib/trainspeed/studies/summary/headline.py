@@ -8,7 +8,7 @@ from enum import StrEnum
 
 from trainspeed.core.factors import RECIPE
 from trainspeed.core.format import NAMES, counted, listed, model_of, percent, three
-from trainspeed.core.machine_text import cores_here, device_is_core
+from trainspeed.core.machine_text import cores_in_words, device_is_core
 from trainspeed.core.markdown import Marked, escape
 from trainspeed.core.trial import Trial
 from trainspeed.judge.comparison import Verdict
@@ -172,7 +172,7 @@ def _cores(verdict: Verdict, report: ReportSummary) -> list[str]:
     """Return on how many CPU cores both sides are, where they are on equally many and no GPU was used."""
     if not device_is_core(report.machine):
         return []
-    cores = {cores_here(report.machine, trial) for trial in (verdict.baseline, verdict.candidate)}
+    cores = {cores_in_words(report.machine, trial) for trial in (verdict.baseline, verdict.candidate)}
     return [f"on {one}" for one in cores] if len(cores) == 1 else []
 
 

@@ -14,10 +14,10 @@ from trainspeed.core.run import Role, Run, Status
 from trainspeed.core.runs import RunSet
 from trainspeed.core.trial import Trial
 from trainspeed.judge.comparison import Verdict
-from trainspeed.judge.text import DEVICES, OVER_ONE_CORE
 from trainspeed.judge.verdict import Outcome
 from trainspeed.search.switch import DEFAULT_LAYOUT
 from trainspeed.search.untried import searched
+from trainspeed.studies.summary.plain_script import is_on_cores, over_one_core
 
 
 def worthwhile(
@@ -65,18 +65,17 @@ def is_over_plain(verdict: Verdict, machine: Mapping[str, Any]) -> bool:
     return not is_default(verdict) and not is_on_cores(verdict, machine)
 
 
-def is_on_cores(verdict: Verdict, machine: Mapping[str, Any]) -> bool:
-    """Whether it is about several CPU cores, each a device, against one."""
-    return verdict.factor == DEVICES and machine.get("device") == "cpu"
+def why_no_gain(verdict: Verdict, machine: Mapping[str, Any], runs: Iterable[Run]) -> str:
+    """Return why what is faster is nothing to switch on, as a plain script has it; "" where it is a gain.
 
-
-def why_no_gain(verdict: Verdict, machine: Mapping[str, Any]) -> str:
-    """Return why what is faster is nothing to switch on, as a plain script has it; "" where it is a gain."""
+    Args:
+        machine, runs: Those of the report.
+    """
     if is_default(verdict) and verdict.factor == LEVERS_FACTOR:
         return "a plain script has it by itself: nothing to switch on"
     if is_default(verdict):
         return f"{NAMES[verdict.candidate.framework]} has it by itself: leave it so"
-    return f"{OVER_ONE_CORE}, which was not compared" if is_on_cores(verdict, machine) else ""
+    return over_one_core(verdict, machine, runs) if is_on_cores(verdict, machine) else ""
 
 
 def is_default(verdict: Verdict) -> bool:
