@@ -209,7 +209,7 @@ def test_each_of_several_searches_is_told_with_the_noise_of_its_own_control():
     said = fact("How sure", verdicts=several)
     assert "measured twice: PyTorch ±5.4 % (7 blocks), TensorFlow ±100.0 % (7 blocks); " in said
     said = fact("How sure", verdicts=[whole, of_tensorflow(wide)])
-    assert "measured twice: TensorFlow ±100.0 % (7 blocks); " in said, "another one's"
+    assert "measured twice: TensorFlow cnn10 ±100.0 % (7 blocks); " in said, "another one's"
 
 
 def test_what_the_headline_tells_of_a_search_is_no_line_of_its_own_below_it():

@@ -53,8 +53,9 @@ def _noise(sure: Sequence[Verdict], gains: Sequence[Gain], report: ReportSummary
     jobs = dict.fromkeys(_job(gain.verdict) for gain in gains)
     own = {job: next((v for v in widest if _job(v) == job), None) for job in jobs}
     shown = [control for control in own.values() if control] or widest[:1]
-    named = len(jobs) > 1 or not any(own.values())
-    models = len({model for _, model in jobs}) > 1
+    another = not any(own.values())
+    named = len(jobs) > 1 or another
+    models = len({model for _, model in jobs}) > 1 or another
     said = []
     for control in shown:
         framework, model = _job(control)
