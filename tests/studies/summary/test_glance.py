@@ -184,7 +184,7 @@ def test_how_sure_is_told_by_blocks_noise_and_what_else_was_running():
     said = fact("How sure", *runs, verdicts=[best, *twice])
     assert said.startswith("6 blocks (repeats in fresh processes) in [layout](layout.html); ")
     assert (
-        "; noise, by the same setting measured twice: ±5.4 % (7 blocks); " in said
+        "; noise, one setting measured twice: ±5.4 % (7 blocks); " in said
         and "; other processes were busy during 1 of 2 runs; " in said
     )
 
@@ -192,8 +192,8 @@ def test_how_sure_is_told_by_blocks_noise_and_what_else_was_running():
 def test_how_sure_tells_single_blocks_of_the_control_from_its_median():
     runs = control_runs([1.3, 1.0, 0.96, 0.96, 0.96, 0.96, 0.96, 0.96, 1.1])
     said = fact("How sure", *runs, verdicts=[replace(verdict(2.0), study="layout"), *controls(runs)])
-    of_median, of_blocks = "±7.0 % (9 blocks)", "in single blocks up to 30.0 %"
-    assert f"; noise, by the same setting measured twice: {of_median}; {of_blocks}; " in said
+    of_median, of_blocks = "±7.0 % (9 blocks)", "single blocks up to 30.0 %"
+    assert f"; noise, one setting measured twice: {of_median}, {of_blocks}; " in said
 
 
 def test_each_of_several_searches_is_told_with_the_noise_of_its_own_control():

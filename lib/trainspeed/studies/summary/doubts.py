@@ -67,8 +67,8 @@ def _noise(sure: Sequence[Verdict], gains: Sequence[Gain], report: ReportSummary
     again = (v for study in studies for v in controls(report.runs.of_study(study)))
     sides = [control.baseline for control in shown]
     values = [value for v in again if v.baseline in sides for value in v.judgement.values]
-    single = f"; in single blocks up to {fixed(100 * _apart(*values), 1, ' %')}" if values else ""
-    return f"noise, by the same setting measured twice: {', '.join(said)}{single}"
+    single = f", single blocks up to {fixed(100 * _apart(*values), 1, ' %')}" if values else ""
+    return f"noise, one setting measured twice: {', '.join(said)}{single}"
 
 
 def _job(verdict: Verdict) -> tuple[str, str | None]:
