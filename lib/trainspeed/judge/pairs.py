@@ -22,11 +22,27 @@ def paired_s(baseline: Sequence[Run], candidate: Sequence[Run]) -> dict[int, tup
     pairs = {}
     for one, other in value_pairs(baseline, candidate, lambda run: run if run.median_s is not None else None):
         pairs[one.block] = one.median_s, other.median_s
-        one_s, other_s = one.round_s, other.round_s
-        if one.alive_with == other.alive_with and (rounds := common_rounds([one, other])):
-            ratio = median(one_s[number] / other_s[number] for number in rounds)
-            pairs[one.block] = ratio * other.median_s, other.median_s
+        if ratios := _round_ratios(one, other):
+            pairs[one.block] = median(ratios) * other.median_s, other.median_s
     return pairs
+
+
+def typical_difference(first: Sequence[Run], again: Sequence[Run]) -> float | None:
+    """Return by what share of its time a trial that is measured twice differs in a typical round; None: in none.
+
+    Of runs that took no turns, a block is a round.
+    """
+    both = value_pairs(first, again, lambda run: run if run.median_s is not None else None)
+    ratios = [r for one, other in both for r in _round_ratios(one, other) or [one.median_s / other.median_s]]
+    return median(abs(ratio - 1) for ratio in ratios) if ratios else None
+
+
+def _round_ratios(one: Run, other: Run) -> list[float]:
+    """Return the ratio of both times in each round that counts; none where they did not take turns together."""
+    if one.alive_with != other.alive_with:
+        return []
+    one_s, other_s = one.round_s, other.round_s
+    return [one_s[number] / other_s[number] for number in common_rounds([one, other])]
 
 
 def disturbed_blocks(baseline: Sequence[Run], candidate: Sequence[Run]) -> set[int]:

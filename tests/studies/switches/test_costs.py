@@ -7,7 +7,8 @@ import pytest
 
 from study_data import make_run, make_trial
 from trainspeed.core.phase import COMPUTE, FIT, INPUT, WHOLE
-from trainspeed.core.run import Status
+from trainspeed.core.result import Turn
+from trainspeed.core.run import Role, Status
 from trainspeed.studies.switches.costs import Cost, cost_of, time_parts
 
 START = make_trial(dataset="auto")
@@ -33,6 +34,42 @@ def test_an_epoch_is_its_compute_the_wait_for_input_the_rest_and_validation():
     assert [row[f"{name}_s"] for name in ("compute", "waiting", "rest", "validation")] == pytest.approx(
         [0.7, 0.3, 0.0, 0.25]
     )
+
+
+def turns(seconds):
+    """Turns of one epoch each, a round after the other."""
+    return tuple(Turn(round=n, place=0, start_s=float(n), epoch_s=(s,)) for n, s in enumerate(seconds))
+
+
+def in_turns(again):
+    """The row of one block on an AMD EPYC, which slowed down by 17 % in the middle."""
+    measured = {
+        (WHOLE, Role.CONTROL): (0.1532, 0.1534, 0.1786, 0.1816),
+        (WHOLE, Role.CONTROL_AGAIN): again,
+        (COMPUTE, Role.DATA): (0.1529, 0.1521, 0.1562, 0.1794),
+        (INPUT, Role.DATA): (0.0001,) * 4,
+    }
+    found = [
+        make_run(trial=START.only(phase), label=role, turns=turns(seconds), group=0)
+        for (phase, role), seconds in measured.items()
+    ]
+    return time_parts(found, {"here": START}).to_dict("records")[0]
+
+
+def test_a_machine_that_slows_down_between_two_rounds_adds_no_rest_of_a_step():
+    """By the median of each arm's own turns, 7 % were the rest."""
+    row = in_turns((0.1530, 0.1525, 0.1555, 0.1797))
+
+    assert row["rest_s"] / row["epoch_s"] == pytest.approx(0.010, abs=0.001)
+    assert (row["waiting_s"], row["hidden_s"]) == pytest.approx((0.0001, 0.0), abs=1e-5)
+    assert row["noise_s"] / row["epoch_s"] == pytest.approx(0.008, abs=0.001)
+
+
+def test_what_lies_within_what_the_same_steps_differ_by_counts_as_computing():
+    row = in_turns((0.1500, 0.1500, 0.1555, 0.1797))
+
+    assert (row["compute_s"], row["waiting_s"], row["rest_s"]) == (row["epoch_s"], 0.0, 0.0)
+    assert row["hidden_s"] / row["epoch_s"] == pytest.approx(0.010, abs=0.001)
 
 
 def test_what_is_neither_compute_nor_as_long_as_the_input_is_the_rest():

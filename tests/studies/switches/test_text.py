@@ -117,7 +117,7 @@ def test_why_nothing_was_left_out_is_told_search_by_search():
 
 
 def test_the_parts_of_a_step_limit_what_a_switch_can_save():
-    row = ("PyTorch, cnn10", 2.0, 1.5, 0.2, 0.1, 0.2, 0.9, 1)
+    row = ("PyTorch, cnn10", 2.0, 1.5, 0.2, 0.1, 0.2, 0.9, 0.0, 0.0, 1)
 
     assert text.time_sentences(pd.DataFrame([row], columns=PART_COLUMNS)) == [
         "PyTorch, cnn10: an epoch takes 2.00 s, in 1 block of its own: 75 % compute, 10 % waiting for input, 5 % the "
@@ -127,20 +127,24 @@ def test_the_parts_of_a_step_limit_what_a_switch_can_save():
 
 
 def test_where_the_input_takes_next_to_nothing_there_is_no_limit_to_what_computing_can_save():
-    row = ("PyTorch, cnn10", 2.0, 1.8, 0.0, 0.2, 0.0, 0.01, 1)
+    row = ("PyTorch, cnn10", 2.0, 1.8, 0.0, 0.2, 0.0, 0.01, 0.0, 0.0, 1)
 
     (said,) = text.time_sentences(pd.DataFrame([row], columns=PART_COLUMNS))
-    assert said.endswith("So switches of the input can save 10 % at most.")
+    assert said.endswith(
+        "10 % the rest of a step and 0 % validation and checkpoint. The input alone takes 0.0100 s. So "
+        "switches of the input can save next to nothing."
+    )
 
 
 def test_an_epoch_that_is_nearly_all_computing_is_a_sentence_and_no_chart():
-    nothing = ("PyTorch, cnn10", 2.0, 2.0, 0.0, 0.0, float("nan"), 0.1, 1)
-    little = ("JAX, cnn10", 2.0, 1.94, 0.02, 0.04, 0.0, 0.1, 6)
+    nothing = ("PyTorch, cnn10", 2.0, 2.0, 0.0, 0.0, float("nan"), 0.1, 0.14, 0.16, 1)
+    little = ("JAX, cnn10", 2.0, 1.94, 0.02, 0.04, 0.0, 0.1, 0.0, 0.0, 6)
     parts = pd.DataFrame([nothing, little], columns=PART_COLUMNS)
 
     assert text.time_sentences(parts) == [
-        "PyTorch, cnn10: nearly all of an epoch (2.00 s, in 1 block of its own) is computing: switches of the input "
-        "can save next to nothing here.",
+        "PyTorch, cnn10: nearly all of an epoch (2.00 s, in 1 block of its own) is computing (7 % of the computing "
+        "may be something else: the same steps, measured twice, differ by 8 %): switches of the input can save 7 % at "
+        "most.",
         "JAX, cnn10: nearly all of an epoch (2.00 s, in 6 blocks of its own) is computing: switches of the input can "
         "save 3 % at most.",
     ]

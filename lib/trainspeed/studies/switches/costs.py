@@ -12,14 +12,15 @@ from statistics import median
 import pandas as pd
 
 from trainspeed.core.phase import COMPUTE, FIT, INPUT, WHOLE
-from trainspeed.core.run import Run
+from trainspeed.core.run import Role, Run
 from trainspeed.core.runs import RunSet
 from trainspeed.core.trial import Trial
-from trainspeed.judge.pairs import value_pairs
+from trainspeed.judge.pairs import paired_s, typical_difference, value_pairs
 
 PARTS = (WHOLE, INPUT, COMPUTE, FIT)
 BESIDES = 0.05  # share of an epoch from which on what is not computing is worth a look
-PART_COLUMNS = ["where", "epoch_s", "compute_s", "waiting_s", "rest_s", "validation_s", "input_s", "blocks"]
+PART_COLUMNS = ["where", "epoch_s", "compute_s", "waiting_s", "rest_s", "validation_s", "input_s"]
+PART_COLUMNS += ["hidden_s", "noise_s", "blocks"]
 
 
 def time_parts(runs: Iterable[Run], starts: Mapping[str, Trial]) -> pd.DataFrame:
@@ -27,31 +28,59 @@ def time_parts(runs: Iterable[Run], starts: Mapping[str, Trial]) -> pd.DataFrame
 
     Columns: where; epoch_s (with validation and a checkpoint where that was measured); compute_s (alone, at most all
     of it); waiting_s (for input, at most what input alone takes); rest_s (of a step, in neither of the two);
-    validation_s; input_s (alone, hidden behind compute or not); blocks (of whole steps). NaN: not
-    measured.
+    validation_s; input_s (alone, hidden behind compute or not); hidden_s (by which whole steps take longer than what is
+    told of them, which is within noise, and counted as computing); noise_s (by which the same steps, measured twice,
+    differ); blocks (of whole steps). NaN: not measured.
+
+    Each part is held against whole steps round by round: a machine that slows down is in both of them.
 
     Args:
         starts: Where in words -> the plain trial.
     """
-    data = RunSet(tuple(runs)).data().ok()
+    known = RunSet(tuple(runs)).ok()
     rows = []
     for where, start in starts.items():
-        known = {phase: _median_s(data.of([start.only(phase)])) for phase in PARTS}
-        whole_s, input_s, compute_s, fit_s = (known[phase] for phase in PARTS)
-        if whole_s is None:
+        arms = {phase: known.data().of([start.only(phase)]) for phase in PARTS}
+        if (whole_s := _median_s(arms[WHOLE])) is None:
             continue
-        blocks = len({run.block_key for run in data.of([start.only(WHOLE)])})
-        row = {"where": where, "blocks": blocks, "epoch_s": max(whole_s, fit_s or 0.0), "input_s": input_s}
+        twice = (known.role(role).of([start.only(WHOLE)]) for role in (Role.CONTROL, Role.CONTROL_AGAIN))
+        noise_s = whole_s * (typical_difference(*twice) or 0.0)
+        input_s, compute_s, fit_s = (_beside(whole_s, arms[WHOLE], arms[phase]) for phase in PARTS[1:])
+        blocks = len({run.block_key for run in arms[WHOLE]})
+        row = {"where": where, "blocks": blocks, "epoch_s": whole_s, "input_s": input_s, "noise_s": noise_s}
         if compute_s is not None:
-            row["compute_s"] = min(compute_s, whole_s)
-            left_s = whole_s - row["compute_s"]
-            if input_s is not None:
-                row["waiting_s"] = min(left_s, input_s)
-                row["rest_s"] = left_s - row["waiting_s"]
+            row |= _pieces(whole_s, compute_s, input_s, noise_s)
         if fit_s is not None:
-            row["validation_s"] = max(0.0, fit_s - whole_s)
+            row["validation_s"] = _beyond(noise_s, fit_s - whole_s)
+            row["epoch_s"] += row["validation_s"]
         rows.append(row)
     return pd.DataFrame(rows, columns=PART_COLUMNS).astype(dict.fromkeys(PART_COLUMNS[1:-1], float))
+
+
+def _beside(whole_s: float, whole: Sequence[Run], part: Sequence[Run]) -> float | None:
+    """Return what a part of an epoch takes where all of it takes `whole_s`; None: it was not measured beside it."""
+    shares = [part_s / beside_s for part_s, beside_s in paired_s(part, whole).values()]
+    return whole_s * median(shares) if shares else None
+
+
+def _pieces(whole_s: float, compute_s: float, input_s: float | None, noise_s: float) -> dict[str, float]:
+    """Return the columns of `time_parts` that whole steps are split into, in seconds."""
+    left_s = max(0.0, whole_s - compute_s)
+    told = {"rest_s": _beyond(noise_s, left_s)}
+    if input_s is not None:
+        told["waiting_s"] = min(told["rest_s"], input_s)
+        told["rest_s"] = _beyond(noise_s, told["rest_s"] - told["waiting_s"])
+    told_s = sum(told.values())
+    return {
+        "compute_s": whole_s - told_s,
+        "hidden_s": left_s - told_s,
+        **(told if input_s is not None else {}),
+    }
+
+
+def _beyond(noise_s: float, seconds: float) -> float:
+    """Return a difference of times; 0 where it is within noise, or less than nothing."""
+    return seconds if seconds > noise_s else 0.0
 
 
 def besides_computing(parts: Mapping[str, float]) -> bool:

@@ -10,7 +10,8 @@ TIME = (
     "The plain setting, in parts that took turns with one another: whole steps, the same batch again and again "
     "(compute), the input alone, transfer to the device with it, and, where an epoch has enough images, steps with "
     "validation and a checkpoint in each. What is neither computing nor waiting for input is the rest of a step: the "
-    "host that launches it."
+    "host that launches it. Parts are compared round by round, and a difference that is no larger than one between the "
+    "same steps, measured twice, is counted as computing."
 )
 OTHER_WAYS = (
     "What a plain script has already was measured by switching it off, what Trainspeed sets and a script has not by "

@@ -30,6 +30,7 @@ PIECES = {
     "rest_s": "the rest of a step",
     "validation_s": "validation and checkpoint",
 }
+NEXT_TO_NOTHING = "next to nothing"
 SELDOM = 5  # epochs
 NOTHING_MEASURED = "Nothing was searched in this report."
 
@@ -54,7 +55,8 @@ def list_sentences(found: Iterable[Findings]) -> list[str]:
 def time_sentences(parts: pd.DataFrame) -> list[str]:
     """Return where the time of a plain epoch goes, and what switches of each part can save at most.
 
-    Whole steps take no less than their input alone and their computing alone.
+    Whole steps take no less than their input alone and their computing alone. What takes next to nothing alone saves no
+    more than that.
 
     Args:
         parts: As returned by `costs.time_parts`.
@@ -67,27 +69,38 @@ def time_sentences(parts: pd.DataFrame) -> list[str]:
         if len(shares) < len(PIECES) - 1:
             sentences.append(f"{row['where']}: not measured in all parts.")
             continue
-        pieces = listed([f"{percent(share)} {words}" for words, share in shares])
-        whole_s = epoch_s - (row["validation_s"] if pd.notna(row["validation_s"]) else 0.0)
-        saved_s = [whole_s - row["compute_s"], max(0.0, whole_s - row["input_s"])]
-        of_input, of_compute = (percent(seconds / epoch_s) for seconds in saved_s)
+        of_input, of_compute = _savings(row)
         if not besides_computing(row):
-            saved = (
-                "can save next to nothing here"
-                if of_input == percent(0.0)
-                else f"can save {of_input} at most"
-            )
             sentences.append(
-                f"{row['where']}: nearly all of an epoch ({digits(epoch_s)} s{blocks}) is computing: switches of the "
-                f"input {saved}."
+                f"{row['where']}: nearly all of an epoch ({digits(epoch_s)} s{blocks}) is computing{_hidden(row)}: "
+                f"switches of the input can save {of_input}{' here' if of_input == NEXT_TO_NOTHING else ''}."
             )
             continue
+        pieces = listed([f"{percent(share)} {words}" for words, share in shares])
         sentences.append(
-            f"{row['where']}: an epoch takes {digits(epoch_s)} s{blocks}: {pieces}. The input alone takes "
-            f"{digits(row['input_s'])} s. So switches of the input can save {of_input} at most"
+            f"{row['where']}: an epoch takes {digits(epoch_s)} s{blocks}: {pieces}{_hidden(row)}. The input alone "
+            f"takes {digits(row['input_s'])} s. So switches of the input can save {of_input}"
             f"{f', those of the computing {of_compute}' if row['input_s'] >= TELLING * epoch_s else ''}."
         )
     return sentences
+
+
+def _savings(row: Mapping[str, float]) -> tuple[str, str]:
+    """Return the most that switches of the input can save, and the share that those of the computing can."""
+    epoch_s, input_s = row["epoch_s"], row["input_s"]
+    whole_s = epoch_s - (row["validation_s"] if pd.notna(row["validation_s"]) else 0.0)
+    left_s = whole_s - row["compute_s"] + row["hidden_s"]
+    of_input = percent((left_s if input_s >= TELLING * epoch_s else min(left_s, input_s)) / epoch_s)
+    of_compute = percent(max(0.0, whole_s - input_s) / epoch_s)
+    return NEXT_TO_NOTHING if of_input == percent(0.0) else f"{of_input} at most", of_compute
+
+
+def _hidden(row: Mapping[str, float]) -> str:
+    """Return what is counted as computing and may be something else, where that shows."""
+    hidden, noise = (percent(row[name] / row["epoch_s"]) for name in ("hidden_s", "noise_s"))
+    if hidden == percent(0.0):
+        return ""
+    return f" ({hidden} of the computing may be something else: the same steps, measured twice, differ by {noise})"
 
 
 def validation_sentences(shares: Iterable[PhaseShares]) -> list[str]:
