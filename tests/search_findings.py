@@ -124,6 +124,7 @@ def whole(start: Trial | None = None, **changed: Any) -> Findings:
             PAGES: Decision.NOT_IN_EFFECT,
         },
         kept=on,
+        brings={LAST: estimate(1.3, LAST), BF16: estimate(1.2, BF16), FUSED: estimate(1.03, FUSED)},
         best=combined(start.spec, on),
         waterfall=(
             WaterfallBar(switches=(LAST,), speedup=1.35, low=1.33, high=1.37),
@@ -172,6 +173,7 @@ def nothing_yet(start: Trial | None = None) -> Findings:
         confirmation=None,
         decisions=dict.fromkeys(SWITCHES, Decision.OPEN),
         kept=(),
+        brings={},
         best=found.start,
         waterfall=(),
         accuracy=(),

@@ -232,6 +232,8 @@ class Findings:
         clashes: What does not go together.
         decisions: Switch -> what became of it.
         kept: What the recipe has, the largest gain first.
+        brings: Switch -> what it brings on top of those that the elimination left on, by all runs before the fresh
+            blocks: what went into these was chosen by it.
         best: The trial with all of these.
         waterfall: From fresh blocks alone.
         accuracy: By class.
@@ -252,6 +254,7 @@ class Findings:
     clashes: tuple[Clash, ...] = ()
     decisions: Mapping[Switch, Decision]
     kept: Set
+    brings: Mapping[Switch, Estimate]
     best: Trial
     waterfall: Sequence[WaterfallBar]
     accuracy: tuple[Accuracy, ...]

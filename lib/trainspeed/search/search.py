@@ -142,6 +142,7 @@ class Search(Stages):
             clashes=self.together.refusals,
             decisions=self.decisions,
             kept=self.kept,
+            brings=self.elimination.estimates,
             best=combined(self.start, self.kept),
             waterfall=confirm.waterfall(self.confirmation),
             accuracy=confirm.by_class(self.confirmation),

@@ -75,5 +75,5 @@ def test_a_folder_without_a_run_is_drawn_too(tmp_path, monkeypatch):
     assert page["found"] == []
     words = "\n".join(shown.data for shown in said if isinstance(shown.data, str))
     introductions = {name: text for name, text in vars(page["introductions"]).items() if name.isupper()}
-    assert len(introductions) == 8 and page["text"].NOTHING_MEASURED in words
+    assert len(introductions) == 10 and page["text"].NOTHING_MEASURED in words
     assert not any(text in words for text in introductions.values())

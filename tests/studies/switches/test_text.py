@@ -1,18 +1,22 @@
 """What the page on switches says, from findings that were made up."""
 
+import math
 from dataclasses import replace
 
 import pandas as pd
 
 from search_findings import (
     FUSED,
+    LOOP,
+    estimate,
     feasible,
     nothing_yet,
     whole,
 )
+from study_data import make_trial
 from trainspeed.core.markdown import escape
 from trainspeed.search.findings import Clash, Decision, Effect
-from trainspeed.studies.switches import introductions, text
+from trainspeed.studies.switches import introductions, reasons, text
 from trainspeed.studies.switches.costs import PART_COLUMNS, worth_drawing
 
 
@@ -177,3 +181,31 @@ def test_what_lacks_a_screen_is_said_once_for_all_searches_and_no_screen_is_expl
     ]
     assert introductions.effects([without]) == [introductions.ALONE]
     assert introductions.effects([replace(whole(), slow_ways=())]) == [introductions.SCREEN]
+
+
+def test_where_two_searches_differ_each_says_whose_dots_it_explains():
+    looked, without = whole(), replace(whole(make_trial(model="cnn_keras")), screen=None)
+    of = looked.races[0]
+    raced = replace(of, estimates=(*of.estimates, estimate(0.99, LOOP)))
+    more = replace(looked, feasible=(*looked.feasible, feasible(LOOP)), races=(raced,), slow_ways=())
+
+    assert introductions.effects([more]) == [introductions.SCREEN, introductions.RACED]
+    said = introductions.effects([looked, without])
+    assert [words.split(" is ")[0] for words in said] == [
+        "PyTorch, cnn10: a dot",
+        "PyTorch, cnn10: the dot of what was in no screen",
+        "PyTorch, cnn_keras: a dot",
+    ]
+
+
+def test_what_is_kept_within_the_band_of_noise_says_why_with_its_intervals():
+    of = whole()
+    screen = replace(of.screen, band=0.05)  # 1.04 of the screen is within it
+    race = replace(of.races[0], estimates=(estimate(1.05, FUSED), estimate(0.99, LOOP, se=math.inf)))
+
+    assert reasons.reason_sentences([of]) == []
+    assert reasons.reason_sentences([replace(of, screen=screen, races=(race,))]) == [
+        "PyTorch, cnn10: within the band of noise, and kept all the same: fused optimizer saves 2.9 % (1.0 to 4.8) "
+        "beside the others, by all runs before the fresh blocks; in a race, in 3 blocks, fused optimizer saves "
+        "4.8 % (2.9 to 6.6) and optimizer in a loop costs 1.0 %."
+    ]

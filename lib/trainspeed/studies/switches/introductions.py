@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from trainspeed.core.format import listed
 from trainspeed.search.findings import Findings
+from trainspeed.search.unmeasured import where
 
 TIME = (
     "The plain setting, in parts that took turns with one another: whole steps, the same batch again and again "
@@ -30,6 +32,11 @@ SCREEN = (
     "What lies within the grey band is no more than noise alone makes, by columns of the screen that stand for "
     "nothing, or as assumed where there are too few of them."
 )
+RACED = "The dot of a value that lost a race before the screen is an estimate from that race."
+NOT_SCREENED = (
+    "The dot of what was in no screen is an estimate from it alone; its bar is the 95 % interval, where there are "
+    "blocks enough for one."
+)
 ALONE = "A dot is an estimate from a switch alone; its bar is the 95 % interval, where there are blocks enough for one."
 LARGER_BATCH = (
     "The plain setting at larger and larger batches (Δ): where throughput stops growing, or memory ends it. At the "
@@ -46,8 +53,32 @@ def other_ways(found: Iterable[Findings]) -> list[str]:
 
 
 def effects(found: Iterable[Findings]) -> list[str]:
-    """Return how to read the chart of what each switch does: of what is in it, and of nothing else."""
+    """Return how to read the chart of what each switch does: of what is in it, and of nothing else.
+
+    What does not hold for all searches begins with the names of those for which it does.
+    """
+    told: dict[str, list[str]] = {}
     searches = list(found)
-    screened = [one.screen is not None for one in searches]
-    alone = not all(screened) or any(slow.enters for one in searches for slow in one.slow_ways)
-    return [SCREEN] * any(screened) + [ALONE] * alone
+    for one in searches:
+        for text in _dots(one):
+            told.setdefault(text, []).append(where(one))
+    return [
+        text if len(own) == len(searches) else f"{listed(own)}: {_inside(text)}" for text, own in told.items()
+    ]
+
+
+def _dots(found: Findings) -> list[str]:
+    """Return where the estimates of a search come from."""
+    if found.screen is None:
+        return [ALONE]
+    screened = {switch for estimate in found.screen.estimates for switch in estimate.switches}
+    shown = {one.switch for one in found.feasible if one.enters} - screened
+    raced = {
+        switch for race in found.races if race.blocks for one in race.estimates for switch in one.switches
+    }
+    alone = bool(shown - raced) or any(slow.enters for slow in found.slow_ways)
+    return [SCREEN] + [RACED] * bool(shown & raced) + [NOT_SCREENED] * alone
+
+
+def _inside(text: str) -> str:
+    return text[0].lower() + text[1:]
