@@ -2,7 +2,7 @@
 
 from front_data import NOTHING, report_of
 from study_data import MACHINE, make_run, make_trial
-from trainspeed.core.run import Role
+from trainspeed.core.run import Role, Status
 from trainspeed.search.untried import untried, untried_in_short, untried_sentences
 from trainspeed.studies.summary.text import not_measured, without_result
 
@@ -40,6 +40,19 @@ def test_searches_of_one_study_are_told_with_one_command():
 
     assert ". PyTorch, cnn10 (" in said and ". TensorFlow, cnn10 (" in said
     assert said.count("make report") == 1 and said.endswith(COMMAND)
+
+
+def test_larger_batches_of_another_study_are_named_with_its_page():
+    layout = [make_run(study="layout", batch_size=size) for size in (16, 64, 128)]
+    other = make_run(study="amp", model="cnn_keras", batch_size=64)
+    failed = make_run(study="multi_gpu", batch_size=64, status=Status.OOM)
+    searched = runs_of(PLAIN, PLAIN.pulled("optimizer", "fused"))
+
+    *_, said = untried_sentences(untried([*searched, *layout, other, failed]))
+    assert said.startswith("Larger batches were not tried beside the switches: ")
+    assert said.endswith(" Without switches: PyTorch, cnn10 up to batch 128 in [layout](layout.html).")
+    *_, alone = untried_sentences(untried(searched))
+    assert alone.endswith("(`make report PRESET=standard`).")
 
 
 def test_without_a_search_nothing_was_left_untried():

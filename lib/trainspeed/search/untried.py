@@ -7,7 +7,9 @@ from dataclasses import dataclass
 
 from trainspeed.core.format import NAMES, counted, listed, model_of
 from trainspeed.core.levers.registry import LEVERS, levers_apart
+from trainspeed.core.markdown import Marked, escape
 from trainspeed.core.run import Role, Run
+from trainspeed.core.runs import RunSet
 from trainspeed.core.trial import Trial
 from trainspeed.judge.text import command_with
 from trainspeed.search.switch import candidates
@@ -25,12 +27,15 @@ class Untried:
         start: Its plain trial.
         levers: Names of levers, in the registry's order; those that refine another one come last.
         batches: Whether larger batches were not tried either.
+        batches_in: Study -> the largest batch that another study trained its framework and model with, if that is
+            larger than its own.
     """
 
     study: str
     start: Trial
     levers: tuple[str, ...]
     batches: bool
+    batches_in: Mapping[str, int]
 
     @property
     def names(self) -> list[str]:
@@ -57,14 +62,27 @@ def searched(runs: Iterable[Run]) -> list[tuple[Trial, list[Run]]]:
 
 def untried(runs: Iterable[Run]) -> list[Untried]:
     """Return what each search of a framework and a model had no run of, though it is there."""
-    found = []
-    for start, own in searched(runs):
+    found, known = [], tuple(runs)
+    for start, own in searched(known):
         tried = {name for run in own for name in levers_apart(start, run.trial)}
         there = (s.lever for s in sorted(_there(start, own[0].machine), key=lambda s: bool(s.needs)))
         levers = tuple(dict.fromkeys(name for name in there if name not in tried))
         batches = not any(run.label == Role.LADDER for run in own)
-        found.append(Untried(study=own[0].study, start=start, levers=levers, batches=batches))
+        larger = _larger_batches(start, (run for run in known if run.study != own[0].study))
+        one = Untried(study=own[0].study, start=start, levers=levers, batches=batches, batches_in=larger)
+        found.append(one)
     return found
+
+
+def _larger_batches(start: Trial, others: Iterable[Run]) -> dict[str, int]:
+    """Return study -> the largest batch of its whole steps of a framework and model, if that is larger."""
+    largest: dict[str, int] = {}
+    for run in RunSet(tuple(others)).ok():
+        trial = run.trial
+        same = trial.phase.trains and (trial.framework, trial.model) == (start.framework, start.model)
+        if same and trial.batch_size > max(start.batch_size, largest.get(run.study, 0)):
+            largest[run.study] = trial.batch_size
+    return largest
 
 
 def _there(start: Trial, machine: Mapping) -> tuple:
@@ -86,9 +104,16 @@ def untried_sentences(found: Sequence[Untried]) -> list[str]:
             f"To try them, as an empty list means all: {try_all}."
         )
     if found and all(one.batches for one in found):
+        larger = [
+            f"{escape(_where(one.start))} up to batch {size} in {_page(study)}"
+            for one in found
+            for study, size in one.batches_in.items()
+        ]
         sentences.append(
-            "Larger batches were not tried: an epoch had too few images for them, or there was no time "
-            "(`make report PRESET=standard`)."
+            Marked(
+                "Larger batches were not tried beside the switches: an epoch had too few images for them, or there was "
+                f"no time (`make report PRESET=standard`).{f' Without switches: {listed(larger)}.' if larger else ''}"
+            )
         )
     return sentences
 
@@ -97,7 +122,16 @@ def _levers(one: Untried) -> str:
     """Return the levers of one search, in a sentence: how many, and the first names."""
     more = len(one.levers) - len(one.names)
     names = "; ".join([*one.names, *([f"{more} more"] if more else [])])
-    return f"{NAMES[one.start.framework]}, {model_of(one.start.model)} ({len(one.levers)}): {names}."
+    return f"{_where(one.start)} ({len(one.levers)}): {names}."
+
+
+def _page(study: str) -> str:
+    """Return the name of a study with a link to its page; a ledger may have a name that is none of a file."""
+    return f"[{escape(study)}]({study}.html)" if study.isidentifier() else escape(study)
+
+
+def _where(start: Trial) -> str:
+    return f"{NAMES[start.framework]}, {model_of(start.model)}"
 
 
 def untried_in_short(found: Sequence[Untried]) -> str:
