@@ -106,12 +106,16 @@ def test_only_comparisons_of_the_core_that_have_a_name_in_the_plan_are_missed_in
     assert said == f"TensorFlow, cnn10; JAX, cnn10, compiled: no time for them here: {command}."
 
 
-def test_an_empty_section_says_that_there_was_no_time_only_where_that_is_why():
+def test_what_is_missing_says_what_there_was_no_time_for_only_where_that_is_why():
     lacking = a_coverage(("fed", False, 0, {"part": "matmul"}), ("core", True, 6, {}))
-    no_time = "No time for this: `make report NOTEBOOKS=layout BUDGET=3m`."
+    command = "`make report NOTEBOOKS=layout BUDGET=3m`."
 
-    assert why_missing(lacking, "fed", otherwise="None.") == no_time
-    assert why_missing(lacking, "conv", "matmul", otherwise="None.") == no_time, "phases are known, too"
+    assert (
+        why_missing(lacking, "fed", otherwise="None.")
+        == f"No time for PyTorch, default precision, matrix products only: {command}"
+    )
+    of_phase = why_missing(lacking, "conv", "matmul", otherwise="None.")
+    assert of_phase == f"No time for matrix products alone: {command}", "phases are known, too"
     assert why_missing(lacking, "core", otherwise="None.") == "None.", "there was time for it"
     assert why_missing(None, "fed", otherwise="None.") == "None."
 

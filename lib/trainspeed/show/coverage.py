@@ -44,14 +44,10 @@ def coverage_sentences(coverage: Coverage | None) -> list[str]:
         where = f" ({of_core} of them of the core)" if of_core else ""
         everywhere = _words_of(coverage)
         names = list(dict.fromkeys(_name(group, everywhere) for group in left))
-        told = [
-            *names[:MOST_NAMED],
-            *([f"{len(names) - MOST_NAMED} more"] if len(names) > MOST_NAMED else []),
-        ]
         command = command_with_time(coverage, _arms(left))
         sentences.append(
             f"No time for {len(left)} of {counted(len(coverage.groups), 'group')} of trials that take turns{where}: "
-            f"{'; '.join(told)}. Give it more (`{command}`; `make plan` says what that adds)."
+            f"{_first_of(names)}. Give it more (`{command}`; `make plan` says what that adds)."
         )
     return sentences
 
@@ -80,23 +76,36 @@ def core_left_out(coverage: Coverage | None) -> list[str]:
     left = [group for group in coverage.left_out if group.core and group.part] if coverage else []
     if not left:
         return []
-    everywhere = _words_of(coverage)
-    names = list(dict.fromkeys(", ".join(_parts(group, everywhere)[0]) for group in left))
-    more = len(names) - MOST_NAMED
-    told = "; ".join([*names[:MOST_NAMED], *([f"{more} more"] if more > 0 else [])])
+    names = _settings(left, coverage)
     command = command_with_time(coverage, _arms(left))
-    return [f"{told}: no time for {'it' if len(names) == 1 else 'them'} here: `{command}`."]
+    return [f"{_first_of(names)}: no time for {'it' if len(names) == 1 else 'them'} here: `{command}`."]
+
+
+def _settings(groups: Iterable[GroupCoverage], coverage: Coverage) -> list[str]:
+    """Return in words what all trials of each group are, each once."""
+    everywhere = _words_of(coverage)
+    return list(dict.fromkeys(", ".join(_parts(group, everywhere)[0]) for group in groups))
+
+
+def _first_of(names: Sequence[str]) -> str:
+    more = len(names) - MOST_NAMED
+    return "; ".join([*names[:MOST_NAMED], *([f"{more} more"] if more > 0 else [])])
 
 
 def why_missing(coverage: Coverage | None, *kinds: str, otherwise: str) -> str:
-    """Return why a section is empty: that there was no time for it, with the command, or else `otherwise`.
+    """Return why something is not shown: what there was no time for, with the command, or else `otherwise`.
 
     Args:
         kinds: What it needs: names of sets of trials of the plan, or of phases.
     """
     left = coverage.left_out if coverage else ()
     needed = [group for group in left if {group.part, *(arm.phase.name for arm in group.arms)} & {*kinds}]
-    return f"No time for this: `{command_with_time(coverage, _arms(needed))}`." if needed else otherwise
+    if not needed:
+        return otherwise
+    of_needed = (arm.phase for arm in _arms(needed))
+    alone = dict.fromkeys(phase.words.removesuffix(" only") for phase in of_needed if phase.name in kinds)
+    told = f"{listed(alone)} alone" if alone else _first_of(_settings(needed, coverage))
+    return f"No time for {told}: `{command_with_time(coverage, _arms(needed))}`."
 
 
 def _arms(groups: Iterable[GroupCoverage]) -> list[AnyTrial]:

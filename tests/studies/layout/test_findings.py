@@ -225,3 +225,11 @@ def test_a_layout_may_win_at_one_batch_size_and_lose_at_another():
 
 def test_a_framework_that_was_not_measured_has_no_settings():
     assert layout_settings([]) == []
+
+
+def test_the_chart_of_frameworks_says_which_models_it_shows_in_how_many_blocks():
+    cnn10 = make_pair("framework", ("torch", "tensorflow"), (2.0, 2.0))
+    other = make_pair("framework", ("torch", "tensorflow"), (2.0,), model="wrn28_1")
+    said = findings.how_to_read_frameworks(findings.framework_ratios([*cnn10, *other]))
+
+    assert said.endswith("Shown: cnn10 (2 blocks) and wrn28\\_1 (1 block).")

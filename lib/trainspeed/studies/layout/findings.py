@@ -12,7 +12,7 @@ from itertools import combinations
 import pandas as pd
 
 from trainspeed.core import layer_table
-from trainspeed.core.format import NAMES, listed, model_of
+from trainspeed.core.format import NAMES, counted, listed, model_of
 from trainspeed.core.markdown import escape
 from trainspeed.core.result import layouts_text
 from trainspeed.core.run import Run, Status
@@ -53,6 +53,19 @@ def framework_ratios(runs: Sequence[Run]) -> pd.DataFrame:
     """Return one row per block and pair of frameworks: how many times as fast the second one is."""
     pairs = framework_pairs(runs)
     return pd.DataFrame([row for pair in pairs for row in ratios(runs, "framework", *pair)])
+
+
+def how_to_read_frameworks(trend: pd.DataFrame) -> str:
+    """Return how to read the chart of frameworks against one another, and what it shows, in how many blocks.
+
+    Args:
+        trend: As returned by `framework_ratios`.
+    """
+    blocks = trend.groupby("model", sort=False)["block"].nunique()
+    shown = listed(
+        [f"{escape(model_of(model))} ({counted(number, 'block')})" for model, number in blocks.items()]
+    )
+    return f"How to read the chart: above 1, the framework named first is faster. Shown: {shown}."
 
 
 def framework_verdicts(runs: Sequence[Run]) -> list[Verdict]:
