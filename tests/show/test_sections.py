@@ -1,11 +1,13 @@
 """What a section shows beside its chart: of what is drawn, and of nothing else."""
 
 from functools import partial
+from pathlib import Path
 
 import pytest
 
 from study_data import control_runs, layout_pair, make_run
 from trainspeed.core.coverage import Coverage, GroupCoverage
+from trainspeed.core.runs import Measured
 from trainspeed.judge.comparison import compare, controls
 from trainspeed.show import sections
 
@@ -117,3 +119,17 @@ def test_an_answer_names_the_comparison_that_it_had_no_time_for(shown, verdicts)
     said = shown(partial(sections.answer, coverage=covered), verdicts, [])[1]
 
     assert "TensorFlow, cnn10: no time for it here: `make report NOTEBOOKS=layout BUDGET=3m`." in said
+
+
+def test_controls_stand_below_the_doubts_and_are_none_of_them(monkeypatch):
+    said = []
+    for module in (sections, sections.notebook):
+        monkeypatch.setattr(module, "display", lambda one, **_: said.append(one.data))
+    runs = tuple(control_runs([0.99, 1.01] * 3))
+    measured = Measured(runs, "layout", runs[0].session, out=Path(), folder=Path())
+
+    sections.doubts(measured, controls(runs))
+    assert said[1:3] == ["None found.", sections.HOW_TO_READ_CONTROLS] and "vs itself" in said[3]
+    said.clear()
+    sections.doubts(measured, controls(runs[:2]))
+    assert len(said) == 2, "too few blocks for an interval is a doubt, and shows no noise"

@@ -29,6 +29,9 @@ CONTROLS = (
     " The controls are one trial measured twice in each block: their bars show what noise alone does here."
 )
 HOLLOW = "; a hollow mark has too few blocks for one"
+HOW_TO_READ_CONTROLS = (
+    "Controls: the same setting measured twice, as if it were two, which shows what noise alone does."
+)
 # What the lines and ticks of a chart mean, the chart itself says: not all have the same.
 HOW_TO_READ_THE_MONITOR = "Sampled beside the runs by a process of its own. Shaded: runs."
 
@@ -142,7 +145,7 @@ def doubts(
     *,
     more: Sequence[str] = (),
 ) -> None:
-    """Show the reasons to distrust a study.
+    """Show the reasons to distrust a study, and below them, under words of their own, what its controls show.
 
     Args:
         control: Its A/A controls; None where it compares nothing.
@@ -156,6 +159,9 @@ def doubts(
         *study_doubts(measured.runs, control, verdicts, measured.coverage),
     ]
     notebook.show_sentences(sentences, otherwise="None found.")
+    if sure := [verdict for verdict in control or () if verdict.low is not None]:
+        _explain(HOW_TO_READ_CONTROLS)
+        decided(sure, otherwise="")
 
 
 def _explain_speedups(verdicts: Sequence[Verdict]) -> None:
