@@ -223,6 +223,15 @@ class TestResults:
         alike = tables.results_table(to_frame([make_run(**longer)])).data
         assert "accuracy % after 10 epochs" in alike and "epochs trained" not in alike
 
+    def test_an_accuracy_of_fewer_blocks_than_the_times_is_told_as_such(self):
+        def caption(*accuracies):
+            runs = [make_run(block=block, test_accuracy=value) for block, value in enumerate(accuracies)]
+            return tables.results_table(to_frame(runs)).caption
+
+        assert "Accuracy is that of a single run: it was taken in 1 block" in caption(0.858, None, None)
+        assert "Accuracy was taken in 2 blocks" in caption(0.8, 0.9, None)
+        assert "Accuracy" not in caption(0.8, 0.9) + caption(None, None)
+
     def test_a_named_data_set_is_in_the_heading_of_the_accuracy(self):
         """An accuracy on digits is not one on CIFAR-10."""
         table = tables.results_table(to_frame([make_run(dataset="digits")]))

@@ -5,7 +5,7 @@ Every number is derived from what it is given; a failure is a row with its reaso
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from operator import itemgetter
 from typing import Any
 
@@ -14,7 +14,16 @@ from pandas.io.formats.style import Styler
 
 from trainspeed.core.convolution import AnyTrial
 from trainspeed.core.factors import TRAINING
-from trainspeed.core.format import MISSING, clock, digits, fixed, fixed_to_interval, interval, or_nothing
+from trainspeed.core.format import (
+    MISSING,
+    clock,
+    digits,
+    fixed,
+    fixed_to_interval,
+    interval,
+    listed,
+    or_nothing,
+)
 from trainspeed.core.frame import ARTICLE_EPOCHS
 from trainspeed.core.layer_table import aligned
 from trainspeed.core.machine_text import TRAINED_ON, machine_parts, trained_on
@@ -63,7 +72,7 @@ def results_table(frame: pd.DataFrame, *, caption: str = MEDIANS) -> Styler:
     projected = (data["epochs"] < ARTICLE_EPOCHS).any()
     training_time = f"{ARTICLE_EPOCHS} epochs, projected" if projected else "training time"
     divisor, unit = memory_unit(data["peak_memory_bytes"].astype(float))
-    rows = []
+    rows, evaluated = [], []
     for names, runs in _arms(data, [*ARM_COLUMNS[:3], *varying(data), "batch_size"]):
         good = runs[succeeded(runs)]
         middle = good[[*measured, "peak_memory_bytes"]].astype(float).median()
@@ -79,7 +88,24 @@ def results_table(frame: pd.DataFrame, *, caption: str = MEDIANS) -> Styler:
             "status": _status(runs),
         }
         rows.append((bool((runs["status"] == "unsupported").all()), names | cells))
-    return styled([row for _, row in sorted(rows, key=itemgetter(0))], "results", caption)
+        evaluated.append((int(good["test_accuracy"].notna().sum()), len(good)))
+    told = f"{caption}{_of_accuracy(evaluated)}"
+    return styled([row for _, row in sorted(rows, key=itemgetter(0))], "results", told)
+
+
+def _of_accuracy(evaluated: Collection[tuple[int, int]]) -> str:
+    """Return in how many blocks accuracy was taken, where some row has fewer than its times; else nothing.
+
+    Args:
+        evaluated: Of each row, the blocks with an accuracy, and all.
+    """
+    known = sorted({number for number, _ in evaluated if number})
+    if not known or all(number in (0, blocks) for number, blocks in evaluated):
+        return ""
+    if known == [1]:
+        return ". Accuracy is that of a single run: it was taken in 1 block"
+    span = listed(dict.fromkeys((known[0], known[-1])), last="to")
+    return f". Accuracy was taken in {span} blocks"
 
 
 def verdict_table(verdicts: Iterable[Any], *, caption: str = "Verdicts") -> Styler:
