@@ -34,6 +34,7 @@ from trainspeed.studies.summary.text import without_result_in_short
 
 MOST_NAMED = 4  # settings that a line names: it has to be short on a phone
 NAMED_OF_MORE = 2  # where there are more than these
+MOST_OTHERS = 2  # comparisons after the first one that a line tells
 HELD = "; confirmed in fresh blocks"  # how a remark on what was confirmed begins
 FEW_STEPS = 100  # of an epoch; those of real trainings have hundreds and more
 
@@ -80,6 +81,7 @@ def _study(
     every = [verdict for answer in groups for verdict in _verdicts(answer)]
     if all(verdict.candidate.phase.calls for verdict in every):
         said = counts(every) + _where(every, report)
+        lost = {one.first for one in confirmed if one.unconfirmed} & {*verdicts}
         if fastest := fastest_library(told):
             beaten = [*fastest.beaten]
             others = beaten[0] if len(beaten) == 1 else f"{len(beaten)} others"
@@ -88,19 +90,28 @@ def _study(
             first = (
                 f"fastest **{escape(fastest.library)}**, {fastest.times} as fast as {escape(others)}{where}"
             )
-            said = "; ".join([first, *([escape(several)] if several else []), said])
+            # How many comparisons of all, slower libraries among them, were faster says less.
+            said = "; ".join([first, *filter(None, [escape(several)]), *([said] if lost else [])])
         return Marked(f"Single convolutions ({study_link(ran.name, ran.page)}): {said}.")
     first = _verdicts(groups[0])
     where = _where(first, report)
     if all(is_on_cores(verdict, report.machine) for verdict in first):
         # What is no gain here has none that was confirmed; how a plain script compares is said after all of them.
         remarks = dict.fromkeys(remarks, "")
-    said = _settings(groups[0], remarks, study_link(ran.name, ran.page)) + where
-    more = f"; {counted(len(every) - len(first), 'more comparison')}" if len(every) > len(first) else ""
-    versus = (
-        groups[0].versus if len(first) == 1 else groups[0].versus.partition(" vs ")[0]
-    )  # short, for a phone
+    page = study_link(ran.name, ran.page)
+    said = _settings(groups[0], remarks, page) + where
+    others = groups[1:]
+    if 0 < len(others) <= MOST_OTHERS:
+        more = "".join(f"; {escape(_short(own))}: {_settings(own, remarks, page)}" for own in others)
+    else:
+        more = f"; {counted(len(every) - len(first), 'more comparison')}" if others else ""
+    versus = groups[0].versus if len(first) == 1 else _short(groups[0])
     return Marked(f"{study_link(versus, ran.page)}: {said}{more}.")
+
+
+def _short(answer: Answer) -> str:
+    """Return what is compared, without what with: for a phone."""
+    return answer.versus.partition(" vs ")[0]
 
 
 def _settings(answer: Answer, remarks: Mapping[Verdict, str], page: str) -> str:
