@@ -165,7 +165,7 @@ def test_what_to_paste_what_was_not_measured_and_how_sure_lead_to_their_sections
     assert fact("To paste", verdicts=[best]) == "nothing ([why](#code-to-paste))."
     told = fact_sentences(report_of(best, verdict(1.5, factor="recipe")), NOTHING)
     assert not [said for said in told if "To paste" in said], "the headline leads to the lines"
-    never = "(#doubts); no gain was measured [again](#confirmed-in-fresh-blocks)"
+    never = "(#doubts); no gain was measured [again](#measured-again-in-fresh-blocks)"
     assert never in fact("How sure", verdicts=[best]) and "gain" not in fact("How sure")
     own = [make_run(study="summary")]
     some = [*held, Confirmed(first=best, again=None, reason="there was no time")]

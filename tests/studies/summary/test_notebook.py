@@ -226,12 +226,12 @@ def test_every_answer_has_a_chart(page, before, out):
 
 def test_before_anything_was_confirmed_the_page_says_so_and_claims_nothing(before):
     assert "there is nothing to paste" in section(before, "Code to paste")
-    assert "Nothing was measured again" in section(before, "Confirmed in fresh blocks")
+    assert "Nothing was measured again" in section(before, "Measured again in fresh blocks")
     assert "found once, and not yet confirmed" in before.select_one(".answer").get_text()
 
 
 def test_the_largest_gain_of_each_notebook_was_confirmed(page):
-    text = section(page, "Confirmed in fresh blocks")
+    text = section(page, "Measured again in fresh blocks")
     assert text.count(" in 6 fresh blocks: confirmed.") == len(STUDIES)
 
 

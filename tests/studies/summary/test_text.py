@@ -73,7 +73,7 @@ def test_a_gain_that_fresh_blocks_did_not_show_again_does_not_pass_for_one():
     ]
     first, second, third = switch_sentences(report_of(held, lost, failed), confirmed)
 
-    place = " in [fresh blocks](#confirmed-in-fresh-blocks)"
+    place = " in [fresh blocks](#measured-again-in-fresh-blocks)"
     assert first.endswith(f"([layout](layout.html)); confirmed{place}, 2.00x.")
     assert second.endswith(f"([layout](layout.html)); not confirmed, but slower{place}, 0.902x.")
     assert third.endswith("([layout](layout.html)).")

@@ -119,7 +119,7 @@ def doubt_text(
     which = "the largest gain" + "s" * (again > 1)
     if again < len(gains):
         which = f"{again} of the {len(gains)} largest gains"
-    link = "measured [again](#confirmed-in-fresh-blocks)"
+    link = "measured [again](#measured-again-in-fresh-blocks)"
     if again:
         luck = f"; {which} {'was' if again == 1 else 'were'} {link}"
     elif any(one.again for one in confirmed):

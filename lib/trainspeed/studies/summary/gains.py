@@ -282,7 +282,7 @@ def _in_fresh_blocks(confirmed: Confirmed) -> str:
     if confirmed.again is None:
         return ""
     size = f", {size_of(confirmed.again)}" if confirmed.again.low is not None else ""
-    return f"; {confirmed.word} in [fresh blocks](#confirmed-in-fresh-blocks){size}"
+    return f"; {confirmed.word} in [fresh blocks](#measured-again-in-fresh-blocks){size}"
 
 
 def _linked(report: ReportSummary, verdict: Verdict, more: str = "", *, name: str | None = None) -> str:

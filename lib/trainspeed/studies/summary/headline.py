@@ -243,7 +243,7 @@ def _nothing(report: ReportSummary, confirmed: Sequence[Confirmed]) -> Marked:
         len(judged),
         undecided,
         len(_gains(report)),
-        fresh_blocks="[fresh blocks](#confirmed-in-fresh-blocks)",
+        fresh_blocks="[fresh blocks](#measured-again-in-fresh-blocks)",
     )
     found = f"{claim}: {why}."
     if not judged and not report.recipes:
