@@ -66,8 +66,8 @@ FAULTS = (
     _fault(
         "epochs that get faster are not doubted",
         "judgement: doubts",
-        "abs(steady[-1] - steady[0])",
-        "(steady[-1] - steady[0])",
+        "abs(median_low(steady[-half:]) - median_low(steady[:half]))",
+        "(median_low(steady[-half:]) - median_low(steady[:half]))",
         "doubts",
     ),
     _fault(
