@@ -72,3 +72,10 @@ def test_bars_that_are_white_or_hatched_are_explained():
 
     (note,) = (text for text in figure.axes[0].texts if text.get_gid() == "note")
     assert note.get_text().replace("\n", " ").endswith("white: undecided; hatched: slower with it")
+
+
+def test_where_there_are_only_totals_their_colour_says_what_was_found():
+    ends = {"a": (1.1, 1.3), "b": (0.95, 1.3)}
+    rows = [("all that was kept", place, TOTAL, 1.0, 1.2, *own) for place, own in ends.items()]
+    bars = plot_way(pd.DataFrame(rows, columns=WAY_COLUMNS)).axes[0].patches
+    assert [to_hex(bar.get_facecolor()) for bar in bars if bar.get_gid() == TOTAL] == ["#56b4e9", "#ffffff"]

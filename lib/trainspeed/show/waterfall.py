@@ -80,7 +80,8 @@ def _apart(rows: pd.DataFrame) -> pd.DataFrame:
 def _note(rows: pd.DataFrame) -> str:
     """Return how to read the bars that are drawn, and no others."""
     switches, apart = rows[rows["kind"].isin([STEP, GROUP])], _apart(rows)
-    hatches = [_look(*ends) for ends in switches[["before", "low", "high"]].itertuples(index=False)]
+    told = rows if rows["kind"].eq(TOTAL).all() else switches
+    hatches = [_look(*ends) for ends in told[["before", "low", "high"]].itertuples(index=False)]
     said = {
         "bar: what a step loses without that switch, all others on": len(apart) > 0,
         "bar: all together": len(apart) == 0,
@@ -96,13 +97,14 @@ def _note(rows: pd.DataFrame) -> str:
 def _way(ax: Axes, rows: pd.DataFrame, low: float, high: float) -> None:
     ratio_axis(ax.xaxis, low, high)
     ax.axvline(1, color=".3", linewidth=1.2, zorder=1.5)
-    labels = ["plain"]
+    labels, only_totals = ["plain"], rows["kind"].eq(TOTAL).all()
     _number(ax, "1.00x", 0, 1.0)
     for y, row in enumerate(rows.to_dict("records"), 1):
         before, after = row["before"], row["after"]
         right = max(before, after)
         is_total = row["kind"] == TOTAL
-        look = LOOKS.get(row["kind"]) or _look(before, row["low"], row["high"])
+        own = {} if only_totals else LOOKS.get(row["kind"])  # a frame of pale bars alone would say nothing
+        look = own or _look(before, row["low"], row["high"])
         ax.barh(y, after - before, left=before, height=0.6, gid=row["kind"], **look)
         if pd.notna(row["low"]):
             ax.hlines(y, row["low"], row["high"], color=".15", linewidth=2, gid="interval")
