@@ -70,10 +70,11 @@ def test_the_step_counts_the_blocks_that_are_missing_and_what_they_take():
 
 
 def test_arms_that_take_turns_with_an_undecided_pair_are_measured_again_with_it():
-    """A third arm in each of the two blocks: what is missing has it, too. What another group measured has no part."""
+    """A third arm in each of the two blocks: what is missing has it, too. What other groups measured has no part."""
     pair = [replace(run, group=0) for run in layout_pair([1.5] * 2)]
     third = [replace(run, trial=replace(run.trial, precision="bf16")) for run in pair[::2]]
-    runs = RunSet((*pair, *third, *(replace(run, group=1) for run in third)))
+    others = [*(replace(run, group=1) for run in third), *(replace(run, group=2) for run in pair[:2])]
+    runs = RunSet((*pair, *third, *others))
 
     step = next_step(compare(pair, *LAYOUTS, question="?"), runs)
     assert step.more_s == pytest.approx(2 * RunSet((*pair, *third)).wall_s)

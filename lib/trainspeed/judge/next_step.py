@@ -86,21 +86,23 @@ def more_seconds(verdicts: Sequence[Verdict], runs: RunSet, blocks: int) -> floa
         if all(trial in searched for trial in pair) or (verdict.factor == RECIPE and search in searches):
             repeated[search] = RunSet(tuple(r for r in fresh if (r.trial.framework, r.trial.model) == search))
         elif all(trial in arms for trial in pair):
-            repeated |= _in_turns_with(pair, runs) or {trial: arms[trial] for trial in pair}
+            together = _in_turns_with(pair, runs)
+            own = {frozenset(together.by_trial()): together} if together else {t: arms[t] for t in pair}
+            repeated |= own
         else:
             return None
     measured = [(own.wall_s, len({run.block for run in own})) for own in repeated.values()]
     return sum(seconds / in_blocks * max(0, blocks - in_blocks) for seconds, in_blocks in measured)
 
 
-def _in_turns_with(pair: Collection[AnyTrial], runs: RunSet) -> dict[object, RunSet]:
-    """Return the runs of the groups in which both of a pair took turns, by the trials of a group."""
+def _in_turns_with(pair: Collection[AnyTrial], runs: RunSet) -> RunSet:
+    """Return the runs of the groups in which both of a pair took turns; of several kinds those in the most blocks."""
     groups: dict[object, list[Run]] = {}
     for run in runs:
         if run.group is not None:
             groups.setdefault((run.session, run.node, run.block, run.group), []).append(run)
-    found: dict[object, list[Run]] = {}
+    found: dict[frozenset[AnyTrial], list[Run]] = {}
     for group in groups.values():
         if {*pair} <= (trials := frozenset(run.trial.spec for run in group)):
             found.setdefault(trials, []).extend(group)
-    return {trials: RunSet(tuple(own)) for trials, own in found.items()}
+    return RunSet(tuple(max(found.values(), key=lambda own: len({run.block for run in own}), default=())))

@@ -19,7 +19,7 @@ MOST_NAMED = 3  # groups that a sentence names; the table has all
 GROUPS = (
     "group of measurements",
     "groups of measurements",
-)  # of trials that take turns, as a front page says it
+)  # trials that take turns, as a front page says it
 WORDS_ALONE, MOST_WORDS = 2, 3  # of a group's name: those that it has anyway, and all
 CORE, FURTHER = "the core comparisons", "further measurements"
 ASKED_LATER = "what depends on earlier results"  # of trials that no set of the plan has

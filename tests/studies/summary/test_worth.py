@@ -8,6 +8,7 @@ from front_data import report_of, runs_of, verdicts_of
 from study_data import MACHINE, make_run
 from trainspeed.core.trial import ALL_CORES
 from trainspeed.judge.verdict import Outcome
+from trainspeed.search.untried import searched
 from trainspeed.studies.summary.gains import switch_sentences
 from trainspeed.studies.summary.glance import study_sentences
 from trainspeed.studies.summary.worth import is_part, not_kept_words, worthwhile
@@ -99,8 +100,10 @@ def test_what_a_search_tried_and_did_not_keep_says_so_wherever_it_is_called_fast
     assert f"(1.30x; {said}), on 1 core." in study_sentences(report)[0]
     assert switch_sentences(report)[0].endswith(f"; {said}.")
     with_it = replace(kept, candidate=tried[-1])
-    assert not_kept_words(gain, [with_it], runs) == "", "kept"
-    assert not_kept_words(gain, [kept], runs[:-1]) == "", "not tried"
-    assert not_kept_words(replace(gain, baseline=tried[-1], candidate=plain), [kept], runs) == "", "plain"
+    assert not_kept_words(gain, [with_it], searched(runs)) == "", "kept"
+    assert not_kept_words(gain, [kept], searched(runs[:-1])) == "", "not tried"
+    assert not_kept_words(replace(gain, baseline=tried[-1], candidate=plain), [kept], searched(runs)) == "", (
+        "plain"
+    )
     on_gpu = [replace(run, machine=MACHINE | {"device": "gpu"}) for run in runs]
-    assert not_kept_words(gain, [kept], on_gpu) == "; tried in switches and not kept"
+    assert not_kept_words(gain, [kept], searched(on_gpu)) == "; tried in switches and not kept"

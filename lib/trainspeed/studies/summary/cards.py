@@ -89,7 +89,7 @@ def remarked(
         if one and one.refuted:
             open_ = replace(verdict.judgement, outcome=Outcome.UNDECIDED)
             verdict = replace(verdict, judgement=open_)
-        tried = not_kept_words(verdict, report.kept, report.runs)
+        tried = not_kept_words(verdict, report.kept, report.searches)
         remarks[verdict] = "".join(f"; {remark}" for remark in said) + tried
     return remarks
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -17,11 +18,12 @@ from trainspeed.core.files import CHECK, DRAWING, SUMMARY, VERDICTS, notebook_na
 from trainspeed.core.format import DEFAULT_PRECISION, counted
 from trainspeed.core.ledger import Ledger
 from trainspeed.core.paths import ROOT
+from trainspeed.core.run import Run
 from trainspeed.core.runs import RunSet, took_s
-from trainspeed.core.trial import STRICT
+from trainspeed.core.trial import STRICT, Trial
 from trainspeed.judge.comparison import Verdict
 from trainspeed.judge.verdict import Outcome
-from trainspeed.search.untried import Untried, untried
+from trainspeed.search.untried import Untried, searched, untried
 from trainspeed.studies.summary.notebooks import ReportNotebook, notebooks_in
 from trainspeed.studies.summary.worth import worthwhile
 
@@ -73,6 +75,11 @@ class ReportSummary:
         """Names of the project's notebooks that are not in this report."""
         present = {SUMMARY, *DRAWING, CHECK, *(notebook.name for notebook in self.notebooks)}
         return [name for name in notebook_names(ROOT / "notebooks") if name not in present]
+
+    @cached_property
+    def searches(self) -> list[tuple[Trial, list[Run]]]:
+        """The plain trial and the runs of each search."""
+        return searched(self.runs)
 
     @property
     def untried(self) -> list[Untried]:

@@ -13,14 +13,8 @@ from trainspeed.judge.comparison import Verdict
 from trainspeed.judge.verdict import Outcome
 
 LIBRARY = "library"  # factor of a comparison of libraries
-APART = (
-    LIBRARY,
-    "mode",
-    "processor",
-    "devices",
-    "calls",
-    "seed",
-)  # in which calls of the same images may differ
+# Fields in which calls of the same images may differ.
+APART = (LIBRARY, "mode", "processor", "devices", "calls", "seed")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -103,7 +103,7 @@ def switch_sentences(
                 verdict,
                 again.get(verdict, "")
                 + escape(
-                    not_kept_words(verdict, report.kept, report.runs) + switch_accuracy(verdict, report)
+                    not_kept_words(verdict, report.kept, report.searches) + switch_accuracy(verdict, report)
                 ),
                 name=_short(verdict, unsaid),
             )

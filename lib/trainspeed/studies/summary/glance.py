@@ -75,12 +75,10 @@ def _study(
     if not groups:
         return Marked(f"{study_link(ran.title, ran.page)} Nothing is decided yet.")
 
-    def counts(several: Sequence[Verdict]) -> str:
-        return listed(counts_of([at_first[verdict] for verdict in several], confirmed, bold=True))
-
     every = [verdict for answer in groups for verdict in _verdicts(answer)]
     if all(verdict.candidate.phase.calls for verdict in every):
-        said = counts(every) + _where(every, report)
+        counts = counts_of([at_first[verdict] for verdict in every], confirmed, bold=True)
+        said = listed(counts) + _where(every, report)
         lost = {one.first for one in confirmed if one.unconfirmed} & {*verdicts}
         if fastest := fastest_library(told):
             beaten = [*fastest.beaten]

@@ -188,7 +188,7 @@ def _gain(gain: Gain, report: ReportSummary) -> Marked:
     name = escape(", ".join([gain.verdict.name, *_cores(gain.verdict, report)]))
     largest = " Of those, it was the largest at first."
     largest = largest if gain.finding is HeadlineOutcome.CONFIRMED else ""
-    tried = escape(not_kept_words(gain.verdict, report.kept, report.runs))
+    tried = escape(not_kept_words(gain.verdict, report.kept, report.searches))
     return Marked(f"{size}: {name}; {how_sure(gain.finding, gain.verdict, gain.again)}{tried}.{largest}")
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 from trainspeed.core.factors import RECIPE
@@ -16,7 +16,6 @@ from trainspeed.core.trial import Trial
 from trainspeed.judge.comparison import Verdict
 from trainspeed.judge.verdict import Outcome
 from trainspeed.search.switch import DEFAULT_LAYOUT
-from trainspeed.search.untried import searched
 from trainspeed.studies.summary.plain_script import is_on_cores, over_one_core
 
 
@@ -163,13 +162,14 @@ def _pair(verdict: Verdict) -> tuple:
     return verdict.study, verdict.baseline, verdict.candidate
 
 
-def not_kept_words(verdict: Verdict, kept: Iterable[Verdict], runs: Iterable[Run]) -> str:
+def not_kept_words(
+    verdict: Verdict, kept: Iterable[Verdict], searches: Iterable[tuple[Trial, Sequence[Run]]]
+) -> str:
     """Return that a search of the same framework and model tried what a verdict by itself calls faster, and did not
     keep it, to be put after it: the code to paste has it not. Nothing where it is no such switch.
 
     Args:
-        kept: As `ReportSummary.kept`.
-        runs: All of the report.
+        kept, searches: As of `ReportSummary`.
     """
     plain, trial = verdict.baseline, verdict.candidate
     if verdict.outcome is not Outcome.FASTER or verdict.factor == RECIPE or trial.phase.calls:
@@ -179,7 +179,7 @@ def not_kept_words(verdict: Verdict, kept: Iterable[Verdict], runs: Iterable[Run
     def has(other: Trial) -> bool:
         return all(LEVERS[name].value_of(other) == value for name, value in values.items())
 
-    for start, own in searched(runs):
+    for start, own in searches:
         study, of = own[0].study, (start.framework, start.model)
         tried = any(run.status is Status.OK and has(run.trial) for run in own)
         if study == verdict.study or of != (trial.framework, trial.model) or has(start) or not tried:
