@@ -129,9 +129,7 @@ def test_the_fifth_setting_is_only_counted():
 def test_what_holds_for_many_intervals_is_not_said_of_one():
     runs = layout_pair([1.3] * 6)
     (said,) = [s for s in certainty_sentences(measured(runs), judged(runs), []) if "interval" in s]
-    assert said.startswith(
-        "The interval is one of 95 % over 6 blocks of fresh processes. Comparisons in all: 1."
-    )
+    assert said.startswith("It is a 95 % interval over 6 blocks of fresh processes. Comparisons in all: 1.")
 
 
 def test_certainty_tells_where_blocks_noise_and_doubts():

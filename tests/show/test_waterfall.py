@@ -71,7 +71,7 @@ def test_bars_that_are_white_or_hatched_are_explained():
     figure = plot_way(pd.DataFrame(rows, columns=WAY_COLUMNS))
 
     (note,) = (text for text in figure.axes[0].texts if text.get_gid() == "note")
-    assert note.get_text().replace("\n", " ").endswith("white: undecided; hatched: slower with it")
+    assert note.get_text().replace("\n", " ").endswith("hollow: undecided; hatched: slower with it")
 
 
 def test_where_there_are_only_totals_their_colour_says_what_was_found():

@@ -6,7 +6,6 @@ The title is what was measured here, or the question where nothing was.
 from __future__ import annotations
 
 from collections import Counter
-from itertools import cycle
 
 import matplotlib.pyplot as plt
 import pandas as pd
@@ -30,14 +29,13 @@ from trainspeed.show.axes import (
 from trainspeed.show.forest import forest
 from trainspeed.show.rows import require
 from trainspeed.show.series import handles
-from trainspeed.show.theme import GREY, OKABE_ITO, PALE, WIDTH_IN, framework_colour
+from trainspeed.show.theme import GREY, PALE, WIDTH_IN, framework_colour
 
 FAIRNESS_NOTE = "Machine, images and libraries differ: compare the ratios only."
 CONVOLUTIONS_QUESTION = "Does one convolution take less time on more devices?"
 ARTICLE_GREY = ".4"
 MARKERS = ("o", "s", "^", "D", "v", "P")
 STYLES = ("-", (0, (4, 2)), (0, (1, 1)), (0, (6, 2, 1, 2)))  # of the first, second, … line of a colour
-NO_FRAMEWORK = tuple(OKABE_ITO[name] for name in ("black", "sky blue", "purple", "orange"))
 LOG_FROM = 3.0  # a share beyond this would squeeze the article's band on a linear axis
 
 
@@ -154,12 +152,12 @@ def _lines(data: pd.DataFrame, ax: Axes | None, title: str) -> Axes:
     require(data, COLUMNS)
     names = (data["label"] + ", " + data["series"]).str.removeprefix(", ")
     ax = ax or plt.figure(figsize=(WIDTH_IN, 3.6), layout="constrained").gca()
-    used, other_colours = Counter(), cycle(NO_FRAMEWORK)
+    used = Counter()
     for name, rows in data.groupby(names, sort=False):
         kind, framework = rows[["kind", "framework"]].iloc[0]
         look = {"color": ARTICLE_GREY, "linestyle": ":", "fillstyle": "none"}
         if kind == "measured":
-            colour = framework_colour(framework) if isinstance(framework, str) else next(other_colours)
+            colour = framework_colour(framework)
             look = {"color": colour, "linestyle": STYLES[used[colour] % len(STYLES)]}
         look["marker"] = MARKERS[used[look["color"]] % len(MARKERS)]
         used[look["color"]] += 1

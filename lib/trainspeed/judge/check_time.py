@@ -93,7 +93,7 @@ def _noisy(others: float | None) -> str:
     if others > MARGIN:
         return f"other processes had its cores for {_percent(others)} of the time: {NOISY}"
     return (
-        f"other processes hardly had its cores ({_percent(others)} of the time); a busy other core, and caches and "
+        f"other processes hardly used its cores ({_percent(others)} of the time); a busy other core, and caches and "
         "memory that cores share, are not ruled out: more rounds decide"
     )
 

@@ -54,7 +54,7 @@ class DoubtedRuns:
     Attributes:
         note: The doubt with the largest amounts, which stands for all.
         runs: How many have it, of `of` that gave a result.
-        frameworks: In words, by name.
+        frameworks: In the order of their names in words.
         setting: What else all of them share and not all that gave a result do, in a few words.
     """
 
@@ -63,6 +63,11 @@ class DoubtedRuns:
     of: int
     frameworks: tuple[str, ...]
     setting: tuple[str, ...] = ()
+
+    @property
+    def names(self) -> list[str]:
+        """The frameworks in words."""
+        return [NAMES[framework] for framework in self.frameworks]
 
 
 def study_doubts(
@@ -73,7 +78,7 @@ def study_doubts(
 ) -> list[str]:
     """Return the doubts about a study, the weightiest first; arguments as of `whole_study_doubts`."""
     of_runs = [
-        in_runs(one.note, f"{one.runs} of {one.of} runs ({', '.join([*one.frameworks, *one.setting])})")
+        in_runs(one.note, f"{one.runs} of {one.of} runs ({', '.join([*one.names, *one.setting])})")
         for one in doubted_runs(runs)
     ]
     return [*whole_study_doubts(runs, control, verdicts, coverage), *of_runs]
@@ -112,7 +117,7 @@ def doubted_runs(runs: Sequence[Run]) -> list[DoubtedRuns]:
             note=max((note for note, _ in group), key=lambda note: note.amounts),
             runs=len(group),
             of=len(ok),
-            frameworks=tuple(sorted({NAMES[run.trial.framework] for _, run in group})),
+            frameworks=tuple(sorted({run.trial.framework for _, run in group}, key=NAMES.__getitem__)),
             setting=_setting_of([run for _, run in group], ok),
         )
         for group in sorted(groups.values(), key=len, reverse=True)
@@ -248,8 +253,8 @@ def note_sentence(note: Note) -> str:
         case TurnsLeftOut():
             return (
                 f"Other processes, or the hypervisor, used the CPU in up to {counted(note.turns, 'turn')} of a run, "
-                "which are left out, as are those of the runs beside it in the same round: stop other programs, and "
-                "more of what is measured counts."
+                "which are left out, as are those of the runs beside it in the same round: stop other programs, so "
+                "that more turns count."
             )
         case GpusDiffer():
             return (

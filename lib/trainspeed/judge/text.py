@@ -66,12 +66,9 @@ def label(baseline: AnyTrial, candidate: AnyTrial, factor: str) -> str:
 
 def _label_words(baseline: AnyTrial, candidate: AnyTrial, factor: str) -> list[str]:
     row = baseline.factor(factor)
-    grown = _batch_grows(row, baseline, candidate)
     seldom = [f for f in baseline.factors.values() if f.seldom]
-    unsaid = [*row.hidden, *(f.name for f in seldom), *["batch_size"] * grown]
     words = [row.lead(row, baseline, candidate)] if row.lead else []
-    words += shared_setting(baseline, candidate, row, unsaid)
-    words += [f"batch {baseline.batch_size} on each"] if grown else []
+    words += shared_setting(baseline, candidate, row, [*row.hidden, *(f.name for f in seldom)])
     if not row.plain_label:
         words += [f.words(baseline) for f in seldom if f.name not in row.hidden and f.seldom(baseline)]
     return words
@@ -80,9 +77,15 @@ def _label_words(baseline: AnyTrial, candidate: AnyTrial, factor: str) -> list[s
 def shared_setting(
     baseline: AnyTrial, candidate: AnyTrial, row: Factor, without: Iterable[str] = ()
 ) -> list[str]:
-    """Return a comparison's setting in words without these factors: of all that a search kept, what both have."""
+    """Return a comparison's setting in words without these factors: of all that a search kept, what both have.
+
+    Where each device keeps its batch, it is said to be that of each.
+    """
     if row.name != RECIPE:
-        return baseline.describe(without=[*without])
+        unsaid = {*without}
+        grown = "batch_size" not in unsaid and _batch_grows(row, baseline, candidate)
+        words = baseline.describe(without=unsaid | {"batch_size"} if grown else unsaid)
+        return [*words, f"batch {baseline.batch_size} on each"] if grown else words
     both = replace(baseline, levers=tuple(one for one in baseline.levers if one in candidate.levers))
     apart = [f.name for f in both.factors.values() if f.words(both) != f.words(candidate)]
     return both.describe(without={*without, *apart} - {LEVERS_FACTOR})

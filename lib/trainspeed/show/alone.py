@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Sequence
 
-import msgspec
-
-from trainspeed.core.ledger import SESSIONS_FILE, read_lines
+from trainspeed.core.asked import read_asked
 from trainspeed.core.markdown import escape
 from trainspeed.core.runs import Measured
 from trainspeed.judge.answer import shared_words
@@ -33,16 +30,6 @@ def alone_texts(measured: Measured, verdicts: Sequence[Verdict]) -> list[str]:
     ]
 
 
-class _Asked(msgspec.Struct, kw_only=True, frozen=True):
-    """What of a session's line is read here."""
-
-    notebooks: tuple[str, ...]
-
-
 def _is_in_report(measured: Measured) -> bool:
     """Whether a report into this folder was asked for the page, which may come later than this one."""
-    asked: list[_Asked] = []
-    for _, line in read_lines(measured.folder / SESSIONS_FILE):
-        with contextlib.suppress(ValueError, RecursionError):  # a damaged line
-            asked.append(msgspec.json.decode(line, type=_Asked))
-    return any(TOGETHER in session.notebooks for session in asked)
+    return any(TOGETHER in session.notebooks for session in read_asked(measured.folder))

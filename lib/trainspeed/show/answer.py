@@ -182,10 +182,10 @@ def _intervals(sure: Sequence[Verdict], all_of_them: int) -> str:
     span = f"{blocks[0]}" if len(blocks) == 1 else f"{blocks[0]} to {blocks[-1]}"
     chance = f"{expected_false(len(sure)):.2g}"
     told = (
-        f"Each interval is one of {percent(CONFIDENCE)} over {span} blocks of fresh processes; of {len(sure)} such "
+        f"Each is a {percent(CONFIDENCE)} interval over {span} blocks of fresh processes; of {len(sure)} such "
         f"intervals, at most {chance} miss the truth on average."
         if len(sure) > 1
-        else f"The interval is one of {percent(CONFIDENCE)} over {span} blocks of fresh processes."
+        else f"It is a {percent(CONFIDENCE)} interval over {span} blocks of fresh processes."
     )
     chosen = (
         "The total was measured in blocks that were not used to choose the switches."

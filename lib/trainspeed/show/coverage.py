@@ -31,6 +31,9 @@ def coverage_sentences(coverage: Coverage | None) -> list[str]:
     if coverage is None:
         return []
     limits = f"{minutes(coverage.spent_s)} of {minutes(coverage.budget_s)} that it was given"
+    if coverage.spent_s > coverage.budget_s:
+        given = minutes(coverage.budget_s)
+        limits = f"{minutes(coverage.spent_s)}; {given} were given, and what had begun was finished"
     core, rest = (coverage.blocks_of(core=core) for core in (True, False))
     had = [_had_of_core(core)] if core else []
     had += (
@@ -78,7 +81,9 @@ def core_left_out(coverage: Coverage | None) -> list[str]:
         return []
     names = _settings(left, coverage)
     command = command_with_time(coverage, _arms(left))
-    return [f"{_first_of(names)}: no time for {'it' if len(names) == 1 else 'them'} here: `{command}`."]
+    return [
+        f"{_first_of(names)}: no time to compare {'it' if len(names) == 1 else 'them'} here: `{command}`."
+    ]
 
 
 def _settings(groups: Iterable[GroupCoverage], coverage: Coverage) -> list[str]:

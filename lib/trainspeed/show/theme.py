@@ -48,6 +48,15 @@ FRAMEWORK_COLOURS = {
     "torch": OKABE_ITO["blue"],
     "jax": OKABE_ITO["green"],
 }
+# Of what convolves on the CPU only, by its library in `core.convolution`: no colour of a framework, and not the grey
+# of the articles.
+CPU_LIBRARY_COLOURS = {
+    "scipy_signal": OKABE_ITO["black"],
+    "scipy_ndimage": OKABE_ITO["purple"],
+    "scipy_fft": OKABE_ITO["orange"],
+    "scipy_oaconvolve": GREY,
+    "opencv": OKABE_ITO["sky blue"],
+}
 LAYOUT_STYLES: Mapping[str, Look] = {
     "channels_first": {"linestyle": "-", "marker": "o"},
     "channels_last": {"linestyle": (0, (4, 2)), "marker": "s"},
@@ -85,8 +94,8 @@ def framework_name(framework: str) -> str:
 
 
 def framework_colour(framework: str) -> str:
-    """Return the framework's colour in every figure; grey for a library that trains nothing."""
-    return FRAMEWORK_COLOURS.get(framework, GREY)
+    """Return the colour of a framework, or of a library of the CPU, in every figure; grey for anything else."""
+    return (FRAMEWORK_COLOURS | CPU_LIBRARY_COLOURS).get(framework, GREY)
 
 
 def status_name(status: str) -> str:

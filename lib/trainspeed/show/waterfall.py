@@ -86,7 +86,7 @@ def _note(rows: pd.DataFrame) -> str:
         "bar: what a step loses without that switch, all others on": len(apart) > 0,
         "bar: all together": len(apart) == 0,
         "line: interval": rows["low"].notna().any(),
-        "white: undecided": UNDECIDED in hatches,
+        "hollow: undecided": UNDECIDED in hatches,
         "hatched: slower with it": SETBACK in hatches,
         "dotted: what they do only together, or more than once": (rows["kind"] == REST).any(),
     }

@@ -7,6 +7,8 @@ import pytest
 from matplotlib.colors import to_hex
 
 from showing_data import found, legend, texts
+from trainspeed.articles.charts import plot_convolutions
+from trainspeed.articles.ratios import convolution_times
 from trainspeed.core.errors import UserError
 from trainspeed.judge.crossover import Crossover, CrossoverKind
 from trainspeed.show.theme import FRAMEWORK_COLOURS
@@ -22,9 +24,9 @@ LIBRARIES = {
     "TensorFlow (eager)": ("tensorflow", True),
     "PyTorch": ("torch", True),
     "JAX": ("jax", True),
-    "scipy.signal.convolve2d": ("scipy", False),
-    "OpenCV filter2D": ("scipy", False),
-    "PyTorch on the CPU": ("torch", False),
+    "scipy.signal.convolve2d": ("scipy_signal", False),
+    "OpenCV filter2D": ("opencv", False),
+    "PyTorch on the CPU": (None, False),
 }
 
 
@@ -114,14 +116,15 @@ class TestLooks:
         assert graph.get_linestyle() != eager.get_linestyle()
         assert len({(dots.get_marker(), dots.get_fillstyle()) for dots in found(ax, "runs")}) == 3
 
-    def test_the_cpus_libraries_are_shades_of_grey_with_lines_and_markers_of_their_own(self):
-        """Also that of a framework, when it ran on the CPU."""
+    def test_the_cpus_libraries_have_colours_lines_and_markers_of_their_own(self):
+        """Also that of a framework, when it ran on the CPU; of the same colour as beside the articles."""
         cpu = [name for name, (_, on_device) in LIBRARIES.items() if not on_device]
         (ax,) = plot_sweeps({"images": make_sweep(cpu)}).axes
-        red, green, blue = zip(
-            *(mpl.colors.to_rgb(line.get_color()) for line in lines(ax).values()), strict=True
-        )
-        assert red == green == blue
+        columns = {"framework": [LIBRARIES[name][0] for name in cpu], "series": cpu, "x": None}
+        flat = plot_convolutions(convolution_times(pd.DataFrame(columns | {"value": 1, "low": 1, "high": 1})))
+        beside = {line.get_label(): line.get_color() for line in found(flat, "measured flat")}
+        assert {name: line.get_color() for name, line in lines(ax).items()} == beside
+        assert len(set(beside.values()) - set(FRAMEWORK_COLOURS.values())) == 3
         assert len({str(line.get_linestyle()) + str(line._dash_pattern) for line in lines(ax).values()}) == 3
         assert len({dots.get_marker() for dots in found(ax, "runs")}) == 3
 

@@ -4,7 +4,7 @@ import pytest
 
 from multi_gpu_data import COUNT, runs_of, sums_s, trials
 from trainspeed.studies.multi_gpu.costs import cost_sentences, share_trials, step_costs
-from trainspeed.studies.multi_gpu.links import overlap_trials
+from trainspeed.studies.multi_gpu.links import one_device_share, overlap_trials
 
 
 def test_one_device_is_measured_with_its_share_of_each_batch():
@@ -38,6 +38,19 @@ def test_a_step_is_taken_apart_into_share_exchange_and_rest():
     assert "a step takes 100 ms. One device alone takes 80 ms for its share of 4 images; summing" in sentence
     assert "of 4 MB takes 6 ms with nothing beside it. The other 14 ms (14 %) are launching" in sentence
     assert sentence.endswith("hides behind computing is not measured: it is under 10 % of the step.")
+
+
+def test_a_step_and_its_share_are_of_the_blocks_that_have_both():
+    """The share has more blocks, in which the machine was faster."""
+    (trial,) = [t for t in trials() if t.devices == 2 and t.batch_size == 8]
+    share = one_device_share(trial)
+    quick = [replace(run, block=block) for block in (1, 2) for run in runs_of([share], lambda _: 0.04)]
+    runs = [*runs_of([trial, share], lambda each: 0.1 if each == trial else 0.08), *quick]
+
+    (cost,) = step_costs(runs).itertuples()
+    assert (cost.step_s, cost.compute_s) == (pytest.approx(0.1), pytest.approx(0.08))
+    (apart,) = step_costs([run for run in runs if run.block or run.trial.devices == 2]).itertuples()
+    assert apart.compute_s == pytest.approx(0.04), "no block has both"
 
 
 def test_parts_that_ran_side_by_side_are_told_as_such():

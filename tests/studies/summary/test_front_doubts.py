@@ -189,17 +189,20 @@ def test_a_doubt_is_told_once_and_the_folders_own_come_first(tmp_path):
 @pytest.mark.parametrize(
     ("doubts", "said"),
     [
-        ({}, "no reason to doubt the headline"),
-        ({"layout": 1}, "1 reason to doubt the headline"),
-        ({"layout": 1, "amp": 1}, "1 of 3 doubts is about the headline"),
-        ({"amp": 1}, "no reason to doubt the headline, 2 for other parts"),
+        ([], "no reason to doubt the headline"),
+        ([("layout", "torch")], "1 reason to doubt the headline"),
+        ([("layout", "torch"), ("amp", "torch")], "1 of 3 doubts is about the headline"),
+        ([("amp", "torch")], "no reason to doubt the headline, 2 for other parts"),
+        ([("layout", "tensorflow")], "no reason to doubt the headline, 1 for other parts"),
     ],
 )
 def test_of_the_doubts_those_about_the_headline_are_counted(doubts, said):
-    runs = tuple(make_run(study=study) for study in doubts)
+    """By study and framework: that TensorFlow's runs were disturbed is no doubt about PyTorch's."""
+    runs = tuple(make_run(study=study, framework=framework) for study, framework in doubts)
     best = replace(verdicts_of(runs_of("layout"))[0], study="layout")
 
-    assert doubt_text(report_of(best, runs=runs), NOTHING, (), {"layout"}).startswith(f"[{said}](#doubts)")
+    told = doubt_text(report_of(best, runs=runs), NOTHING, (), {("layout", "torch")})
+    assert told.startswith(f"[{said}](#doubts)")
 
 
 def test_what_the_page_itself_had_no_time_for_is_told_by_what_a_reader_calls_it():

@@ -43,7 +43,12 @@ def test_a_study_with_one_verdict_says_where_and_how_much_and_leads_to_its_page(
 
 
 def test_several_verdicts_are_named_and_other_comparisons_of_the_study_too():
-    slower = verdict(0.5, baseline=replace(verdict().baseline, batch_size=7))
+    slow = verdict(0.5)
+    slower = replace(
+        slow,
+        baseline=replace(slow.baseline, batch_size=7),
+        candidate=replace(slow.candidate, batch_size=7),
+    )
     other = verdict(1.2, study="amp")
     several = [verdict(1.3), slower, replace(other, study="layout")]
 
@@ -189,7 +194,7 @@ def test_how_sure_is_told_by_blocks_noise_and_what_else_was_running():
     assert said.startswith("6 blocks (repeats in fresh processes) in [layout](layout.html); ")
     assert (
         "; noise, one setting measured twice: ±5.4 % (7 blocks); " in said
-        and "; other processes were busy during 1 of 2 runs; " in said
+        and "; other processes were busy during 1 of its 2 runs; " in said
     )
 
 
@@ -251,9 +256,11 @@ def test_a_notebook_that_was_not_asked_for_is_no_thing_with_a_reason():
 
     assert fact("Not measured", notebooks=(*notebooks, SWITCHES)) == f"[nothing that was asked for{place}"
     assert fact("Not measured", notebooks=notebooks) == f"[1 notebook that was not asked for{place}"
-    assert fact("Not measured", failed, notebooks=(*notebooks, SWITCHES)) == f"[1 run without a result{place}"
+    assert (
+        fact("Not measured", failed, notebooks=(*notebooks, SWITCHES)) == f"[1 trial without a result{place}"
+    )
     assert fact("Not measured", failed, notebooks=notebooks[:2]) == (
-        f"[1 run without a result; 3 notebooks that were not asked for{place}"
+        f"[1 trial without a result; 3 notebooks that were not asked for{place}"
     )
 
 
@@ -270,7 +277,7 @@ def test_what_has_no_result_is_counted_by_what_it_is_and_not_by_the_lines_that_t
     failed = [make_run(status=Status.OOM, reason="0.5 GB asked for", block=block) for block in range(3)]
 
     said = fact("Not measured", *failed, notebooks=(*notebooks, searched), coverage={"layout": had})
-    assert said.startswith("[3 runs and 2 groups of measurements without a result; 1 search cut short](#")
+    assert said.startswith("[1 trial and 2 groups of measurements without a result; 1 search cut short](#")
     broken = replace(notebooks[0], status="failed")
     said = fact("Not measured", notebooks=(broken, *notebooks[1:], SWITCHES))
     assert said.startswith("[1 notebook that did not end well](#")

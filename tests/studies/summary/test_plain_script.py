@@ -38,12 +38,14 @@ def test_a_plain_script_that_another_study_measured_is_told_with_both_medians_wh
 
     (line,) = study_sentences(report)
     assert line.endswith(f": 2 cores against 1; by medians, not paired, {FASTER}.".replace("s_f", "s\\_f"))
-    assert slower_sentences(report)[0].endswith(f"; over one core; by medians, not paired, {FASTER}.")
+    (loss,) = slower_sentences(report)
+    assert loss.startswith("2 devices (ddp)") and "**" not in loss, "no size that looks like a gain"
+    assert loss.endswith(f") over one core; by medians, not paired, {FASTER}.".replace("s_f", "s\\_f"))
     (remark,) = remarked([VERDICT], report, {}).values()
     assert remark == f"; over one core; by medians, not paired, {FASTER}"
     unmeasured = report_of(VERDICT, runs=several[:1], notebooks=(PAGE,))
     assert slower_sentences(unmeasured)[0].endswith(
-        "; a plain script uses all of them, which was not compared."
+        ") over one core; a plain script uses all of them, which was not compared."
     )
 
 

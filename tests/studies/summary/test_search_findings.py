@@ -8,8 +8,9 @@ from front_data import OLDER, SESSION, report_of, runs_of, verdicts_of
 from study_data import make_run
 from trainspeed.core.runs import RunSet
 from trainspeed.judge.verdict import Outcome
-from trainspeed.studies.summary.gains import recipe_sentences, switch_sentences
+from trainspeed.studies.summary.gains import recipe_sentences, slower_sentences, switch_sentences
 from trainspeed.studies.summary.notebooks import ReportNotebook
+from trainspeed.studies.summary.undecided import undecided_sentences
 
 
 def found(ratio=2.4, *, study="switches", **more):
@@ -80,9 +81,15 @@ def test_a_search_that_confirmed_nothing_says_so():
     )
 
 
-def test_what_is_faster_stands_before_what_is_undecided():
-    undecided = replace(found(1.01), judgement=replace(found(1.01).judgement, outcome=Outcome.UNDECIDED))
-    first, second = recipe_sentences(report_of(undecided, found(1.3)))
+def test_a_set_that_is_not_faster_is_told_among_its_kind_and_not_among_what_to_switch_on():
+    open_ = replace(found(1.01), judgement=replace(found(1.01).judgement, outcome=Outcome.UNDECIDED))
+    report = report_of(open_)
 
-    assert first.startswith("**1.30x**") and "faster" in first
-    assert second.startswith("Nothing that pays together was confirmed: **1.0") and "undecided" in second
+    assert recipe_sentences(report) == [
+        "PyTorch, cnn10: nothing that pays together was confirmed in fresh blocks (switches)."
+    ]
+    assert (
+        undecided_sentences(report)[0].startswith("**1.0") and "undecided" in undecided_sentences(report)[0]
+    )
+    (loss,) = slower_sentences(report_of(found(0.5)))
+    assert loss.startswith("**0.5") and "slower" in loss

@@ -144,9 +144,9 @@ def test_each_notebook_has_its_question_how_it_ended_and_how_long_it_took(tmp_pa
     table = notebook_table(ReportSummary(out=tmp_path, notebooks=notebooks))
 
     assert texts(table) == [
-        ["ok", "Does it pay?", "1 min 01 s"],
+        ["ran to its end", "Does it pay?", "1 min 01 s"],
         ["failed", "b KeyError: x", "5 s"],
-        ["ok", "C? from an earlier session, preset smoke", "—"],
+        ["ran to its end", "C? from an earlier session, preset smoke", "—"],
     ]
     _, soup = rows_of(table)
     assert [link["href"] for link in soup.find_all("a")] == ["a.html", "c.html"]

@@ -14,10 +14,10 @@ from trainspeed.studies.summary.gains import (
     shared_words_of,
     slower_sentences,
     switch_sentences,
-    undecided_sentences,
     unsaid_words,
 )
 from trainspeed.studies.summary.notebooks import ReportNotebook
+from trainspeed.studies.summary.undecided import undecided_sentences
 
 
 def verdict(ratio=1.3, *, study="layout", blocks=6, **more):
@@ -237,7 +237,7 @@ def test_what_a_plain_script_has_is_named_as_no_gain_unless_fresh_blocks_refute_
     (said,) = slower_sentences(report_of(own, runs=runs))
     assert said.endswith("; a plain script has it by itself: nothing to switch on.")
     one, other = slower_sentences(report)
-    assert one.endswith("; over one core; a plain script uses all of them, which was not compared.")
+    assert one.endswith(") over one core; a plain script uses all of them, which was not compared.")
     assert other.endswith("; JAX has it by itself: leave it so.")
     assert slower_sentences(report, [Confirmed(first=cores, again=verdict(0.9))]) == [other]
     assert switch_sentences(report) == [

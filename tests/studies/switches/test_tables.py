@@ -179,8 +179,8 @@ def test_each_row_of_the_costs_says_in_which_blocks_it_was_measured():
     [
         (2.0, 9, "2 epochs"),
         (1.75, 9, "3 epochs"),  # after 2.33 it is even, after 2 it is behind
-        (2.0, 1, "not shown to save time (1 block)"),
-        (1.005, 9, "not shown to save time"),  # within the margin
+        (2.0, 1, "no saving shown (1 block)"),
+        (1.005, 9, "no saving shown"),  # within the margin
         (0.9, 9, "never: no time is saved"),
     ],
 )
@@ -197,7 +197,7 @@ def test_what_is_undecided_pays_after_no_number_of_epochs():
     unsure = replace(speedup(1.04, 9), low=1.003, high=1.37, outcome=Outcome.UNDECIDED)
     found = replace(whole(), feasible=(feasible(LAST, 1.04, alone=unsure),))
     table = tables.time_and_memory_table([found], []).data.set_index("setting")
-    assert table.loc["channels_last =", "pays after"] == "not shown to save time"
+    assert table.loc["channels_last =", "pays after"] == "no saving shown"
 
 
 @pytest.mark.parametrize("name", ["already_on", "leave_one_out", "accuracy"])

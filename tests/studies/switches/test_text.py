@@ -6,6 +6,7 @@ from dataclasses import replace
 import pandas as pd
 
 from search_findings import (
+    BF16,
     FUSED,
     LOOP,
     estimate,
@@ -15,6 +16,7 @@ from search_findings import (
 )
 from study_data import make_trial
 from trainspeed.core.markdown import escape
+from trainspeed.judge.verdict import judge
 from trainspeed.search.findings import Clash, Decision, Effect
 from trainspeed.studies.switches import introductions, reasons, text
 from trainspeed.studies.switches.costs import PART_COLUMNS, worth_drawing
@@ -121,7 +123,7 @@ def test_why_nothing_was_left_out_is_told_search_by_search():
 
 
 def test_the_parts_of_a_step_limit_what_a_switch_can_save():
-    row = ("PyTorch, cnn10", 2.0, 1.5, 0.2, 0.1, 0.2, 0.9, 0.0, 0.0, 1)
+    row = ("PyTorch, cnn10", 2.0, 1.5, 0.2, 0.1, 0.2, 0.9, 0.0, 0.0, 1, False)
 
     assert text.time_sentences(pd.DataFrame([row], columns=PART_COLUMNS)) == [
         "PyTorch, cnn10: an epoch takes 2.00 s, in 1 block of its own: 75 % compute, 10 % waiting for input, 5 % the "
@@ -131,7 +133,7 @@ def test_the_parts_of_a_step_limit_what_a_switch_can_save():
 
 
 def test_where_the_input_takes_next_to_nothing_there_is_no_limit_to_what_computing_can_save():
-    row = ("PyTorch, cnn10", 2.0, 1.8, 0.0, 0.2, 0.0, 0.01, 0.0, 0.0, 1)
+    row = ("PyTorch, cnn10", 2.0, 1.8, 0.0, 0.2, 0.0, 0.01, 0.0, 0.0, 1, False)
 
     (said,) = text.time_sentences(pd.DataFrame([row], columns=PART_COLUMNS))
     assert said.endswith(
@@ -141,16 +143,16 @@ def test_where_the_input_takes_next_to_nothing_there_is_no_limit_to_what_computi
 
 
 def test_an_epoch_that_is_nearly_all_computing_is_a_sentence_and_no_chart():
-    nothing = ("PyTorch, cnn10", 2.0, 2.0, 0.0, 0.0, float("nan"), 0.1, 0.14, 0.16, 1)
-    little = ("JAX, cnn10", 2.0, 1.94, 0.02, 0.04, 0.0, 0.1, 0.0, 0.0, 6)
+    nothing = ("PyTorch, cnn10", 2.0, 2.0, 0.0, 0.0, float("nan"), 0.1, 0.14, 0.16, 1, False)
+    little = ("JAX, cnn10", 2.0, 1.94, 0.02, 0.04, 0.0, 0.1, 0.0, 0.0, 6, True)
     parts = pd.DataFrame([nothing, little], columns=PART_COLUMNS)
 
     assert text.time_sentences(parts) == [
         "PyTorch, cnn10: nearly all of an epoch (2.00 s, in 1 block of its own) is computing (7 % of the computing "
         "may be something else: the same steps, measured twice, differ by 8 %): switches of the input can save 7 % at "
         "most.",
-        "JAX, cnn10: nearly all of an epoch (2.00 s, in 6 blocks of its own) is computing: switches of the input can "
-        "save 3 % at most.",
+        "JAX, cnn10: nearly all of an epoch (2.00 s, in 6 blocks of its own, while other processes were busy) is "
+        "computing: switches of the input can save 3 % at most.",
     ]
     assert not worth_drawing(parts) and not worth_drawing(parts[:0])
     assert worth_drawing(parts.assign(rest_s=[0.1, 0.0]))
@@ -209,3 +211,24 @@ def test_what_is_kept_within_the_band_of_noise_says_why_with_its_intervals():
         "beside the others, by all runs before the fresh blocks; in a race, in 3 blocks, fused optimizer saves "
         "4.8 % (2.9 to 6.6) and optimizer in a loop costs 1.0 %."
     ]
+
+
+def test_what_estimates_promised_stands_beside_what_fresh_blocks_measured():
+    of = whole()
+    raced = replace(of.races[0], estimates=(estimate(1.25, BF16), estimate(1.2, FUSED)))
+
+    def judged(size):
+        return judge([size * (1 + block / 100) for block in range(-4, 5)], [1.0] * 9)
+
+    def said(total):
+        on = replace(of.confirmation, on=(BF16, FUSED), total=judged(total))
+        return reasons.promise_sentences([replace(of, races=(raced,), screen=None, confirmation=on)])
+
+    lead = (
+        "PyTorch, cnn10: by these estimates the 2 switches that went into the fresh blocks would bring 1.50x"
+    )
+    assert said(1.5) == [f"{lead} together; fresh blocks measured 1.50x (1.46 to 1.54)."]
+    (missed,) = said(1.0)
+    assert missed.startswith(f"{lead} together; fresh blocks measured 1.00x (")
+    assert missed.endswith(": estimates of few runs are noisy, and switches may get in one another’s way.")
+    assert reasons.promise_sentences([replace(of, confirmation=None)]) == []

@@ -53,7 +53,7 @@ def _sentence(group: Mapping[str, DoubtedRuns]) -> str:
     if len(counts) > MOST_NAMES:
         runs, of = (sum(getattr(one, name) for one in group.values()) for name in ("runs", "of"))
         counts = [f"{runs} of {of} runs of {len(group)} sides"]
-    frameworks = sorted({name for one in group.values() for name in one.frameworks})
+    frameworks = sorted({name for one in group.values() for name in one.names})
     note = max((one.note for one in group.values()), key=lambda note: note.amounts)
     return in_runs(note, f"{listed(counts)} ({', '.join(frameworks)})")
 

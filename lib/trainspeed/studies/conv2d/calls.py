@@ -8,7 +8,7 @@ from operator import attrgetter
 from statistics import median
 from typing import Any
 
-from trainspeed.core.convolution import FIRST_STAGES, LIBRARIES, Conv2dTrial, library_of
+from trainspeed.core.convolution import CPU_LIBRARIES, FIRST_STAGES, LIBRARIES, Conv2dTrial, library_of
 from trainspeed.core.run import Run
 from trainspeed.core.runs import RunSet
 from trainspeed.studies.conv2d.trials import on_device
@@ -36,11 +36,16 @@ class Calls:
 
     @property
     def names(self) -> dict[str, Any]:
-        """What frames say of the trial: library, framework, devices, on_device, case (its size in words)."""
+        """What frames say of the trial: library, framework, devices, on_device, case (its size in words).
+
+        The framework is what gives the colour: of the CPU's own libraries the library; None where one of a
+        framework runs on the CPU beside a GPU.
+        """
         trial = self.trial
+        own = trial.library if trial.library in CPU_LIBRARIES else None
         return {
             "library": library_of(trial),
-            "framework": trial.framework,
+            "framework": own if trial.on_cpu else trial.framework,
             "devices": trial.devices,
             "on_device": on_device(trial),
             "case": ", ".join(trial.describe(without=("library", "devices"))),

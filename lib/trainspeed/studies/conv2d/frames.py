@@ -142,7 +142,7 @@ def device_series(runs: Iterable[Run], core: Iterable[Conv2dTrial]) -> pd.DataFr
         framework = on_device(trial)
         if trial not in calls or (framework and (trial.library, trial.mode) not in spread):
             continue
-        where = {"framework": trial.framework, "x": trial.devices} if framework else {}
+        where = {"framework": calls[trial].names["framework"], "x": trial.devices if framework else None}
         kinds = {"first call": first_call_s} if framework else {}
         for kind, value in {**kinds, "warm": warm_call_s}.items():
             one = calls[trial]

@@ -74,15 +74,17 @@ def devices_title(verdicts: Sequence[Verdict]) -> str:
 
 
 def calls_title(runs: Sequence[Run], trials: Iterable[Conv2dTrial]) -> str:
-    """Return how many times as long as a warm call the first one takes, where all decide that it takes longer."""
+    """Return how many times as long as a warm call the first one takes, where all decide that it takes longer.
+
+    The times are those of the medians that the chart and the table have.
+    """
     calls = calls_of(runs)
-    judged = []
-    for one in (calls_at(calls, trial) for trial in trials if on_device(trial)):
-        if one.runs:
-            judged.append(judge(*paired(one.by_block(first_call_s), one.by_block())))
+    known = [one for one in (calls_at(calls, trial) for trial in trials if on_device(trial)) if one.runs]
+    judged = [judge(*paired(one.by_block(first_call_s), one.by_block())) for one in known]
     if not judged or any(judgement.outcome is not Outcome.FASTER for judgement in judged):
         return CALL_QUESTION
-    least, most = (three(float(f"{end:.2g}")) for end in _ends([j.speedup for j in judged]))
+    ends = _ends([one.median(first_call_s) / one.median() for one in known])
+    least, most = (three(float(f"{end:.2g}")) for end in ends)
     times = least if least == most else f"{least} to {most}"
     return f"A first call takes {times} times as long as a warm one"
 

@@ -19,15 +19,14 @@ from trainspeed.judge.crossover import CrossoverKind
 from trainspeed.show.axes import NOTE_LETTERS, legend_below, log_axis, note_below, nothing, panels, size_axis
 from trainspeed.show.rows import by_framework, refuse_repeats, require
 from trainspeed.show.series import handles, series, series_legend
-from trainspeed.show.theme import FILLS, GREY, PALE, SMALL_PT, Look, framework_colour
+from trainspeed.show.theme import CPU_LIBRARY_COLOURS, FILLS, GREY, PALE, SMALL_PT, Look, framework_colour
 from trainspeed.studies.conv2d.frames import SWEEP_COLUMNS
 from trainspeed.studies.conv2d.sweeps import SWEEPS, Sweep
 
 DEVICE_MARKERS = {"tensorflow": "o", "torch": "s", "jax": "^"}
 # Of a framework's first, second, … library.
 DEVICE_STYLES = ("-", (0, (4, 2)), (0, (6, 2, 1, 2)), (0, (1, 1)))
-# Of the first, second, … library of the CPU: no colour of a framework.
-CPU_COLOURS = ("black", ".4", GREY)
+# Of the first, second, … library of the CPU, and their colour where it is a framework run there.
 CPU_STYLES = ((0, (1, 1)), (0, (5, 1, 1, 1)), (0, (2, 2)), (0, (5, 1, 1, 1, 1, 1)), "-")
 CPU_MARKERS = ("D", "v", "X", "P", "*")
 QUESTION = "From what size on is which library faster?"
@@ -94,13 +93,13 @@ def _checked(factor: str, frame: pd.DataFrame) -> pd.DataFrame:
 def _looks(data: pd.DataFrame) -> dict[str, Look]:
     """Return a look per library, the same in all panels: colour and marker by framework, line by library."""
     looks: dict[str, Look] = {}
-    of_cpu = zip(cycle(CPU_COLOURS), cycle(CPU_STYLES), cycle(CPU_MARKERS))
+    of_cpu = zip(cycle(CPU_STYLES), cycle(CPU_MARKERS))
     variants: Counter[str] = Counter()
     rows = by_framework(data.drop_duplicates("library"), "library", first=["baseline"])
     for library, framework, baseline in rows[["library", "framework", "baseline"]].itertuples(index=False):
         if baseline:
-            colour, style, marker = next(of_cpu)
-            fill = FILLS[0]
+            (style, marker), fill = next(of_cpu), FILLS[0]
+            colour = CPU_LIBRARY_COLOURS.get(framework, GREY)
         else:
             variant = variants[framework]
             variants[framework] += 1

@@ -5,7 +5,8 @@ Pure functions on trials and runs; every sentence with a result in it is compute
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from statistics import median
 from typing import Any
 
 import pandas as pd
@@ -16,7 +17,7 @@ from trainspeed.core.run import Run
 from trainspeed.core.runs import RunSet
 from trainspeed.core.trial import FRAMEWORKS, Trial
 from trainspeed.judge.overlap import LEAST_EXCHANGE_SHARE
-from trainspeed.studies.multi_gpu.links import gradient_sizes, one_device_share, overlap_of
+from trainspeed.studies.multi_gpu.links import BlockKey, gradient_sizes, one_device_share, overlap_of
 
 MEASURED_COSTS = ["step_s", "compute_s", "exchange_s", "exchange_bytes"]
 NOT_MEASURED = "Not measured here: it needs whole steps on several devices and one device's share of them."
@@ -29,6 +30,9 @@ def share_trials(trials: Iterable[Trial]) -> tuple[Trial, ...]:
 
 def step_costs(runs: Sequence[Run]) -> pd.DataFrame:
     """Return what a step is made of, in seconds: a row for each trial on several devices that finished.
+
+    A step and one device's share of it are medians over the blocks that have both, where there are any: a machine is
+    not equally fast in all.
 
     Columns, NaN where not measured:
         framework, what, devices: The trial; `what` and `devices` in words.
@@ -51,14 +55,16 @@ def step_costs(runs: Sequence[Run]) -> pd.DataFrame:
         return FRAMEWORKS.index(trial.framework), trial.model, trial.strategy, trial.devices, trial.batch_size
 
     trials = sorted((t for t in seconds if t.whole_steps and t.devices > 1), key=position)
+    blocks = _steps_by_block(runs)
+    parts = {trial: _with_share(trial, blocks) for trial in trials}
     rows = [
         {
             "framework": trial.framework,
             "what": f"{model}, batch {trial.batch_size}",
             "devices": devices_of(trial),
             "share": trial.batch_size // trial.devices,
-            "step_s": seconds[trial],
-            "compute_s": seconds.get(one_device_share(trial)),
+            "step_s": parts[trial][0],
+            "compute_s": parts[trial][1],
             "exchange_s": sums.get((trial.strategy, trial.model, trial.devices, trial.nodes)),
             "exchange_bytes": sizes.get((trial.framework, trial.model)),
             "overlap": overlap_of(runs, trial),
@@ -73,6 +79,20 @@ def step_costs(runs: Sequence[Run]) -> pd.DataFrame:
 def step_seconds(runs: Iterable[Run]) -> dict[Trial, float]:
     """Return the median step of each trial, in seconds; for an exchange this is one sum."""
     return RunSet(tuple(runs)).medians(lambda run: run.step_s)
+
+
+def _steps_by_block(runs: Iterable[Run]) -> dict[Trial, dict[BlockKey, float]]:
+    """Return the step of each trial in each block, in seconds."""
+    known = RunSet(tuple(runs)).ok().where(lambda run: run.step_s is not None).by_trial()
+    return {trial: {(run.block, run.node): run.step_s for run in own} for trial, own in known.items()}
+
+
+def _with_share(trial: Trial, blocks: Mapping[Trial, Mapping[BlockKey, float]]) -> tuple[float, float | None]:
+    """Return a trial's step, and that of one device's share of it; None where that was not measured."""
+    step_s, share_s = blocks[trial], blocks.get(one_device_share(trial), {})
+    both = step_s.keys() & share_s.keys()
+    step, share = (([s[block] for block in both] or [*s.values()]) for s in (step_s, share_s))
+    return median(step), median(share) if share else None
 
 
 def _models(trials: Sequence[Trial]) -> list[str]:

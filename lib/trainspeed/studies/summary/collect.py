@@ -12,6 +12,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from trainspeed.core.asked import read_asked
 from trainspeed.core.coverage import Coverage, read_coverage
 from trainspeed.core.factors import RECIPE
 from trainspeed.core.files import CHECK, DRAWING, SUMMARY, VERDICTS, notebook_names
@@ -42,6 +43,7 @@ class ReportSummary:
         checks: The newest runs that check the instrument itself.
         own: The front page's newest runs, for confirmations.
         coverage: Study -> what its time was enough for; without those that had no limit.
+        budget_s: Seconds that the newest session's whole report was given; None without a limit.
     """
 
     out: Path
@@ -52,6 +54,7 @@ class ReportSummary:
     checks: RunSet = NO_RUNS
     doubts: tuple[str, ...] = ()
     coverage: Mapping[str, Coverage] = field(default_factory=dict)
+    budget_s: float | None = None
 
     @property
     def machine(self) -> Mapping[str, Any]:
@@ -165,7 +168,8 @@ def read_report(
     others = runs.where(lambda run: run.study not in (SUMMARY, CHECK))
     verdicts, unread = _read_verdicts(out / VERDICTS)
     coverage = read_coverage(source, shown)
-    return ReportSummary(
+    budgets = {asked.session: asked.budget_s for asked in read_asked(source)}
+    report = ReportSummary(
         out=out,
         notebooks=tuple(_with_seconds(own, runs, coverage.get(own.name)) for own in notebooks),
         verdicts=tuple(verdict for verdict in verdicts if verdict.study != SUMMARY),
@@ -175,6 +179,7 @@ def read_report(
         doubts=tuple(dict.fromkeys((*doubts, *unread))),
         coverage={study: own for study, own in coverage.items() if study != SUMMARY},
     )
+    return replace(report, budget_s=budgets.get(report.session))
 
 
 def _with_seconds(notebook: ReportNotebook, runs: RunSet, coverage: Coverage | None) -> ReportNotebook:

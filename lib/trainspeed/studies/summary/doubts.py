@@ -27,7 +27,7 @@ OTHERS_BUSY = (CoresBusy, GpuBusy, GpuShared, GpuTakenMeanwhile)  # notes on oth
 def evidence_text(report: ReportSummary, measured: Measured, gains: Sequence[Gain]) -> str:
     """Return what the headline rests on: its blocks, what noise does, and how often other processes were busy."""
     headline = {study for gain in gains for study in gain.studies}
-    runs = [run for run in (*report.runs, *measured.runs) if not headline or run.study in headline]
+    runs = _runs_of(gains, (*report.runs, *measured.runs))
     said = []
     if blocks := sorted({gain.verdict.blocks for gain in gains}):
         number = " to ".join(dict.fromkeys((f"{blocks[0]}", f"{blocks[-1]}")))
@@ -38,8 +38,23 @@ def evidence_text(report: ReportSummary, measured: Measured, gains: Sequence[Gai
     if sure := [verdict for verdict in twice if verdict.low is not None]:
         said.append(_noise(sure, gains, report))
     if busy := sum(any(isinstance(note, OTHERS_BUSY) for note in run.notes) for run in runs):
-        said.append(f"other processes were busy during {busy} of {counted(len(runs), 'run')}")
+        said.append(
+            f"other processes were busy during {busy} of {'its ' * bool(gains)}{counted(len(runs), 'run')}"
+        )
     return "; ".join(said)
+
+
+def _runs_of(gains: Sequence[Gain], runs: Sequence[Run]) -> list[Run]:
+    """Return the runs that the gains rest on: of both sides, in the studies that they are from; without a gain, all."""
+    if not gains:
+        return [*runs]
+    sides = {
+        (study, side.spec)
+        for gain in gains
+        for study in gain.studies
+        for side in (gain.verdict.baseline, gain.verdict.candidate)
+    }
+    return [run for run in runs if (run.study, run.trial.spec) in sides]
 
 
 def _noise(sure: Sequence[Verdict], gains: Sequence[Gain], report: ReportSummary) -> str:
@@ -91,19 +106,17 @@ def doubt_text(
     report: ReportSummary,
     measured: Measured,
     confirmed: Sequence[Confirmed] = (),
-    headline: Set[str] = frozenset(),
+    headline: Set[tuple[str, str]] = frozenset(),
 ) -> Marked:
     """Return how many reasons there are to distrust the headline, or else the page, and what was measured again.
 
     What a search kept was measured in fresh blocks, so that nothing has to be measured again.
 
     Args:
-        headline: The studies that the headline is from; none where it tells no gain.
+        headline: The studies that the headline is from, each with a framework; none where it tells no gain.
     """
     doubts = _doubts(report, measured, confirmed)
-    touching = sum(
-        not headline or not studies or not studies.isdisjoint(headline) for studies in doubts.values()
-    )
+    touching = sum(not headline or not about or not about.isdisjoint(headline) for about in doubts.values())
     others = len(doubts) - touching
     subject = "the headline" if headline else "this page"
     if touching and others:
@@ -140,8 +153,8 @@ def all_doubts(report: ReportSummary, measured: Measured, confirmed: Sequence[Co
 
 def _doubts(
     report: ReportSummary, measured: Measured, confirmed: Sequence[Confirmed]
-) -> dict[str, frozenset[str]]:
-    """Return each doubt with the studies that it is about; none of them where it is about all."""
+) -> dict[str, frozenset[tuple[str, str]]]:
+    """Return each doubt with the studies that it is about, each with a framework; none where it is about all."""
     of_all = [*report.doubts, *_doubts_about_machines((*report.runs, *measured.runs))]
     doubts = dict.fromkeys(of_all, frozenset())
     known = {verdict.study for verdict in report.verdicts}
@@ -155,14 +168,17 @@ def _doubts(
         # The short form of a check compares nothing; what is measured again was held against the controls at first.
         control = controls(runs) or (None if study in (CHECK, SUMMARY) else [])
         own = [verdict for verdict in report.verdicts if verdict.study == study and verdict not in seen]
-        about = frozenset() if study == CHECK else frozenset({study})  # the instrument is that of all
+        # The instrument is that of all.
+        about = frozenset() if study == CHECK else frozenset((study, run.trial.framework) for run in runs)
         told = whole_study_doubts(runs, control, own, report.coverage.get(study))
         doubts |= {f"{called(study)}: {doubt}": about for doubt in told}
         if study not in known and study not in (CHECK, SUMMARY):
             doubts[f"{study}: it has runs, but no verdict in {VERDICTS}: see why in its notebook."] = about
         for one in doubted_runs(runs):
             same.setdefault((one.note.kind, one.note.subject), {})[study] = one
-    doubts |= {_doubt_of_runs(own): frozenset() if CHECK in own else frozenset(own) for own in same.values()}
+    for own in same.values():
+        about = frozenset((study, framework) for study, one in own.items() for framework in one.frameworks)
+        doubts[_doubt_of_runs(own)] = frozenset() if CHECK in own else about
     return doubts | dict.fromkeys(measured.doubts, frozenset())
 
 
@@ -170,7 +186,7 @@ def _doubt_of_runs(by_study: Mapping[str, DoubtedRuns]) -> str:
     """Return the same doubt about runs of several studies, said once, with the largest amounts."""
     largest = max((one.note for one in by_study.values()), key=lambda note: note.amounts)
     where = [
-        f"{one.runs} of {one.of} runs of {called(study)} ({', '.join(one.frameworks)})"
+        f"{one.runs} of {one.of} runs of {called(study)} ({', '.join(one.names)})"
         for study, one in by_study.items()
     ]
     return in_runs(largest, "; ".join(where))

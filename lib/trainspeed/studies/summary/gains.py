@@ -6,13 +6,12 @@ from collections.abc import Collection, Sequence
 from statistics import median
 from urllib.parse import quote
 
-from trainspeed.core.format import NAMES, counted, listed, model_of, three
+from trainspeed.core.format import NAMES, counted, model_of, three
 from trainspeed.core.markdown import Marked, escape
 from trainspeed.core.run import Role
+from trainspeed.core.trial import Trial
 from trainspeed.judge.answer import where_measured
-from trainspeed.judge.blocks_needed import MOST_BLOCKS
 from trainspeed.judge.comparison import Verdict
-from trainspeed.judge.next_step import next_step
 from trainspeed.judge.text import (
     OUTCOME_WORDS,
     interval_of,
@@ -22,51 +21,58 @@ from trainspeed.judge.text import (
     size_of,
 )
 from trainspeed.judge.verdict import MIN_BLOCKS, Outcome
-from trainspeed.show.answer import at_edge_sentence, decided_by
 from trainspeed.studies.summary.accuracy import (
     accuracy_words,
     gain_accuracy,
-    open_accuracy_sentences,
     switch_accuracy,
 )
 from trainspeed.studies.summary.collect import ReportSummary, in_order
 from trainspeed.studies.summary.confirmation import Confirmed, counts_of
 from trainspeed.studies.summary.fastest import LIBRARY, fastest_library
 from trainspeed.studies.summary.plain_script import is_on_cores
-from trainspeed.studies.summary.worth import is_part, not_kept_words, why_no_gain
+from trainspeed.studies.summary.worth import not_kept_words, why_no_gain
 
 MAX_SENTENCES = 8  # on gains, and on losses: a reader wants to know in a minute, and the table has them all
 
 
 def recipe_sentences(report: ReportSummary) -> list[str]:
-    """Return what all switches that a search kept bring together, the largest gain first, and to the accuracy."""
-    sentences = []
-    faster_first = sorted(
-        report.recipes, key=lambda one: (one.outcome is not Outcome.FASTER, -(one.speedup or 0.0))
-    )
-    for verdict in faster_first:
-        if verdict.quantity == "time":
-            points = gain_accuracy(verdict, report)
-            open_ = points and verdict.outcome is points.outcome is Outcome.UNDECIDED
-            plain = plain_images_per_s(verdict, report)
-            compared = "" if plain is None else f"; from {three(plain)} images/s"
-            compared += f"; {accuracy_words(points)}" if points and not open_ else ""
-            name = pair(verdict.baseline, verdict.candidate)
-            said = _linked(report, verdict, escape(compared), name=name)
-            if verdict.outcome is not Outcome.FASTER:
-                said = Marked(f"Nothing that pays together was confirmed: {said}")
-            sentences.append(said)
-    found = {(v.study, v.baseline.framework, v.baseline.model) for v in report.recipes}
-    searched = report.runs.role(Role.FEASIBLE)
-    for study, framework, model in dict.fromkeys(
-        (r.study, r.trial.framework, r.trial.model) for r in searched
-    ):
+    """Return what all switches that a search kept bring together, the largest gain first, and to the accuracy.
+
+    Of another set of switches it is said that nothing was confirmed: what became of it is said where its kind is.
+    """
+    sentences = recipes_told(report, Outcome.FASTER)
+    of_time = [verdict for verdict in report.recipes if verdict.quantity == "time"]
+    found = {_searched(v.study, v.baseline) for v in of_time if v.outcome is Outcome.FASTER}
+    searched = [_searched(run.study, run.trial) for run in report.runs.role(Role.FEASIBLE)]
+    searched += [_searched(verdict.study, verdict.baseline) for verdict in of_time]
+    for study, framework, model in dict.fromkeys(searched):
         if (study, framework, model) not in found:
             where = escape(f"{NAMES[framework]}, {model_of(model)}")
             link = study_link(study, next((ran.page for ran in report.notebooks if ran.name == study), None))
             sentences.append(
                 Marked(f"{where}: nothing that pays together was confirmed in fresh blocks ({link}).")
             )
+    return sentences
+
+
+def _searched(study: str, trial: Trial) -> tuple[str, str, str]:
+    return study, trial.framework, trial.model
+
+
+def recipes_told(report: ReportSummary, *outcomes: Outcome) -> list[str]:
+    """Return the size, the setting and the accuracy of those sets of switches that became this, the largest first."""
+    sentences = []
+    sure = (verdict for verdict in report.recipes if verdict.quantity == "time" and verdict.low is not None)
+    own = [verdict for verdict in sure if verdict.outcome in outcomes]
+    for verdict in sorted(own, key=lambda verdict: -(verdict.speedup or 0.0)):
+        points = gain_accuracy(verdict, report)
+        open_ = points and verdict.outcome is points.outcome is Outcome.UNDECIDED
+        plain = plain_images_per_s(verdict, report)
+        compared = "" if plain is None else f"; from {three(plain)} images/s"
+        compared += f"; {accuracy_words(points)}" if points and not open_ else ""
+        sentences.append(
+            linked(report, verdict, escape(compared), name=pair(verdict.baseline, verdict.candidate))
+        )
     return sentences
 
 
@@ -98,7 +104,7 @@ def switch_sentences(
     if gains:
         again = {c.first: _in_fresh_blocks(c) for c in confirmed}
         largest = [
-            _linked(
+            linked(
                 report,
                 verdict,
                 again.get(verdict, "")
@@ -137,66 +143,31 @@ def slower_sentences(
     same = [verdict for verdict in report.switches if verdict.outcome is Outcome.SAME]
     again = {c.first: _in_fresh_blocks(c) for c in confirmed}
     losses, others = (
-        [
-            _linked(report, verdict, again.get(verdict, ""), name=_short(verdict, unsaid))
-            for verdict in several
-        ]
+        [linked(report, verdict, again.get(verdict, ""), name=_short(verdict, unsaid)) for verdict in several]
         for several in (slower[:MAX_SENTENCES], (*in_order(worse), *same[:MAX_SENTENCES]))
     )
     rest = _rest(slower, "smaller loss", "smaller losses")
     convolutions = _convolutions(report, single, confirmed, faster=False)
-    return [*losses, *rest, *convolutions, *others, *_no_gains(report, confirmed)]
+    together = recipes_told(report, Outcome.SLOWER, Outcome.SAME)
+    return [*together, *losses, *rest, *convolutions, *others, *_no_gains(report, confirmed)]
 
 
 def _no_gains(report: ReportSummary, confirmed: Sequence[Confirmed]) -> list[str]:
-    """Return what is faster and nothing to gain, as a plain script has it, with the reason."""
+    """Return what is faster and nothing to gain, as a plain script has it, with the reason.
+
+    The name comes first and nothing is bold: who looks for sizes alone must not take it for a gain.
+    """
     refuted = [c.first for c in confirmed if c.refuted]
-    why = {}
+    sentences = []
     for verdict in report.switches:
         if verdict.outcome is not Outcome.FASTER or verdict.candidate.phase.calls or verdict in refuted:
             continue
         if reason := why_no_gain(verdict, report.machine, report.runs):
-            why[verdict] = f"; {reason}"
-    return [_linked(report, verdict, why[verdict]) for verdict in [*why][:MAX_SENTENCES]]
-
-
-def undecided_sentences(report: ReportSummary) -> list[str]:
-    """Return what would decide what is undecided, study by study, with the command; nothing where all is decided.
-
-    What no reasonable number of blocks decides is said in one sentence for all studies.
-    """
-    sentences, near, kept, drifted = [], {}, {}, []
-    compared = [*report.switches, *(verdict for verdict in report.recipes if verdict.quantity == "time")]
-    for study in dict.fromkeys(verdict.study for verdict in compared):
-        own = [verdict for verdict in compared if verdict.study == study]
-        sure = [verdict for verdict in own if verdict.low is not None]
-        runs = report.runs.of_study(study)
-        step = next_step(sure or own, runs)
-        if step and step.open:
-            sentences.append(f"{study}: {decided_by(step, study, runs.wall_s, report.coverage.get(study))}")
-        for verdict in step.at_edge if step else ():
-            sentences.append(f"{study}: {at_edge_sentence(verdict)}")
-        if step and step.near:
-            parts = sum(is_part(verdict, report.kept) for verdict in step.near)
-            near |= {study: len(step.near) - parts} if parts < len(step.near) else {}
-            kept |= {study: parts} if parts else {}
-        if step and step.many_drifted:
-            drifted.append(f"{study} ({step.drifted} of {step.of} runs)")
-    for counts, end in (
-        (near, ". Take what is simpler"),
-        (kept, "; by themselves: they are part of what pays together"),
-    ):
-        if counts:
-            sentences.append(
-                f"Differences too small for the noise here, for which more than {MOST_BLOCKS} blocks would be needed: "
-                f"{', '.join(f'{study} ({number})' for study, number in counts.items())}{end}."
-            )
-    if drifted:
-        sentences.append(
-            "The epoch time drifted during many runs of what is undecided, which may be why its intervals are wide: "
-            f"{listed(drifted)}."
-        )
-    return [*sentences, *open_accuracy_sentences(report)]
+            size = f"{size_of(verdict)} ({interval_of(verdict)})"
+            study = study_link(verdict.study, report.place_of(verdict))
+            joined = " " if is_on_cores(verdict, report.machine) else "; "  # "over one core; …"
+            sentences.append(Marked(f"{escape(verdict.name)} ({study}): {size}{joined}{escape(reason)}."))
+    return sentences[:MAX_SENTENCES]
 
 
 def shared_sentences(report: ReportSummary) -> list[str]:
@@ -265,12 +236,12 @@ def _convolutions(
     if verdicts:
         (count,) = counts_of(verdicts, confirmed)
         size = f"the largest difference {size_of(verdicts[0])} ({interval_of(verdicts[0])})"
-        said.append(f"{'also ' * bool(said)}{count}, {size}")
+        said.append(f"{'in other comparisons ' * bool(said)}{count}, {size}")
     if not said:
         return []
     first = (verdicts or calls)[0]
     page = study_link(first.study, report.place_of(first))
-    return [Marked(f"Single convolutions: {'; '.join(said)}: {page}; no switch of a training.")]
+    return [Marked(f"Single convolutions: {'; '.join(said)}: {page}; nothing to switch on in a training.")]
 
 
 def _rest(verdicts: Sequence[Verdict], *noun: str) -> list[str]:
@@ -285,7 +256,13 @@ def _in_fresh_blocks(confirmed: Confirmed) -> str:
     return f"; {confirmed.word} in [fresh blocks](#measured-again-in-fresh-blocks){size}"
 
 
-def _linked(report: ReportSummary, verdict: Verdict, more: str = "", *, name: str | None = None) -> str:
+def linked(report: ReportSummary, verdict: Verdict, more: str = "", *, name: str | None = None) -> str:
+    """Return a verdict's size, interval and outcome, what it is about, and a link to where it comes from.
+
+    Args:
+        more: Markdown, at the end.
+        name: Of the verdict, where it is another one than its own.
+    """
     size, ends = size_of(verdict, verdict.quantity), interval_of(verdict, verdict.quantity)
     outcome = outcome_word(verdict.judgement, verdict.quantity)
     outcome = OUTCOME_WORDS.get(outcome, outcome)

@@ -168,7 +168,7 @@ def fact_sentences(
 ) -> list[Marked]:
     """Return what there is to paste, how sure the headline is, what lacked memory or a result, and how long it took."""
     told = headline_gains(report, confirmed)
-    headline = {study for gain in told for study in gain.studies}
+    headline = {(study, gain.verdict.baseline.framework) for gain in told for study in gain.studies}
     sure = [evidence_text(report, measured, told), doubt_text(report, measured, confirmed, headline)]
     # The headline itself leads to the lines of what a search kept.
     linked = any(gain.finding is HeadlineOutcome.TOGETHER for gain in told)
@@ -217,7 +217,7 @@ def _epochs(report: ReportSummary, *, few: bool) -> list[Marked]:
     Args:
         few: Whether it is to be said of epochs of a few steps, which limit what the headline means, or of others.
     """
-    told = [verdict.candidate for verdict in compared(report)]
+    told = [trial for verdict in compared(report) for trial in (verdict.baseline, verdict.candidate)]
     trained = [trial for trial in told if not trial.phase.calls]
     steps = sorted({trial.steps_per_epoch for trial in trained})
     if not trained or (steps[-1] < FEW_STEPS) is not few:
@@ -242,7 +242,8 @@ def _time(report: ReportSummary, measured: Measured) -> str:
     time = minutes(sum(took) + measured.took_s) if took or measured.took_s else NOT_KNOWN
     days = sorted({run.started_at[:10] for run in (*report.runs, *measured.runs) if run.started_at})
     when = f", {escape(' to '.join(dict.fromkeys((days[0], days[-1]))))}" if days else ""
-    return f"[{time}](#notebooks){' of measuring' * (time != NOT_KNOWN)}{when}"
+    given = f", of {minutes(report.budget_s)} for the whole report" if report.budget_s else ""
+    return f"[{time}](#notebooks){' of measuring' * (time != NOT_KNOWN)}{given}{when}"
 
 
 def _memory(runs: Sequence[Run], report: ReportSummary) -> str:

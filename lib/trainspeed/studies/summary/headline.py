@@ -18,7 +18,8 @@ from trainspeed.snippets.code import program_anchor
 from trainspeed.studies.summary.accuracy import gain_accuracy
 from trainspeed.studies.summary.collect import ReportSummary
 from trainspeed.studies.summary.confirmation import Confirmed
-from trainspeed.studies.summary.gains import plain_images_per_s, study_link, undecided_sentences
+from trainspeed.studies.summary.gains import plain_images_per_s, study_link
+from trainspeed.studies.summary.undecided import undecided_sentences
 from trainspeed.studies.summary.worth import (
     confirmed_shares,
     measured_as_set,

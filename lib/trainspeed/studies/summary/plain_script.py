@@ -110,4 +110,6 @@ def plain_words(verdicts: Sequence[Verdict], machine: Mapping[str, Any], runs: I
     if len(known) == len(verdicts) == 1:
         return known[0].words
     faster = sum(found.outcome is Outcome.FASTER for found in known)
-    return f"{UNPAIRED} on all cores is faster than {faster} of {len(known)}" if known else ""
+    few = f"{faster} of {len(known)}" if faster else "none of them"
+    than = few if faster < len(known) else "both" if faster == 2 else f"all {faster}"
+    return f"{UNPAIRED} on all cores is faster than {than}" if known else ""

@@ -110,7 +110,8 @@ def notebook_table(report: ReportSummary) -> Styler:
     """Return a row per notebook: how it ended, its question (a link), how long measuring took."""
     rows = [
         {
-            "status": html.escape(ran.status),
+            # Of the notebook, not of its answer: "ok" beside a question reads as a yes.
+            "status": "ran to its end" if ran.status == "ok" else html.escape(ran.status),
             "question": _link(ran.title, ran.page) + _remarks(ran, report),
             "measuring": MISSING if ran.seconds is None else minutes(ran.seconds),
         }

@@ -186,9 +186,10 @@ def without_result(report: ReportSummary, measured: Measured) -> list[str]:
 
 def without_result_in_short(report: ReportSummary, measured: Measured) -> list[str]:
     """Return how much of what `without_result` names there is, by kind; nothing where there is none."""
-    runs = sum(run.status != Status.OK for run in (*report.runs, *measured.runs))
+    failed = (run for run in (*report.runs, *measured.runs) if run.status != Status.OK)
+    trials = len({(run.study, run.trial.spec) for run in failed})
     left = sum(len(own.left_out) for own in _coverage(report, measured).values())
-    lacking = {("run",): runs, GROUPS: left}
+    lacking = {("trial",): trials, GROUPS: left}
     counts = [counted(number, *kind) for kind, number in lacking.items() if number]
     said = [f"{listed(counts)} without a result"] if counts else []
     if searches := sum(len(open_searches(ran.unmeasured, _sure(report))) for ran in report.notebooks):

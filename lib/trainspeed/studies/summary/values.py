@@ -30,7 +30,6 @@ from trainspeed.snippets.code import changed_lines, program_of
 from trainspeed.studies.summary.collect import ReportSummary
 from trainspeed.studies.summary.confirmation import Confirmed
 from trainspeed.studies.summary.doubts import all_doubts
-from trainspeed.studies.summary.gains import undecided_sentences
 from trainspeed.studies.summary.headline import (
     HeadlineOutcome,
     confirmed_levers,
@@ -41,6 +40,7 @@ from trainspeed.studies.summary.headline import (
 )
 from trainspeed.studies.summary.tables import FrontTable, verdicts_by_table
 from trainspeed.studies.summary.text import checks_here, not_measured
+from trainspeed.studies.summary.undecided import undecided_sentences
 
 SCHEMA = 1  # of `report.json`: goes up when a field changes its meaning
 MOST = 100_000  # elements of a list

@@ -12,6 +12,7 @@ from statistics import median
 import pandas as pd
 
 from trainspeed.core.phase import COMPUTE, FIT, INPUT, WHOLE
+from trainspeed.core.rounds import are_disturbed
 from trainspeed.core.run import Role, Run
 from trainspeed.core.runs import RunSet
 from trainspeed.core.trial import Trial
@@ -20,7 +21,7 @@ from trainspeed.judge.pairs import paired_s, typical_difference, value_pairs
 PARTS = (WHOLE, INPUT, COMPUTE, FIT)
 BESIDES = 0.05  # share of an epoch from which on what is not computing is worth a look
 PART_COLUMNS = ["where", "epoch_s", "compute_s", "waiting_s", "rest_s", "validation_s", "input_s"]
-PART_COLUMNS += ["hidden_s", "noise_s", "blocks"]
+PART_COLUMNS += ["hidden_s", "noise_s", "blocks", "disturbed"]
 
 
 def time_parts(runs: Iterable[Run], starts: Mapping[str, Trial]) -> pd.DataFrame:
@@ -30,7 +31,7 @@ def time_parts(runs: Iterable[Run], starts: Mapping[str, Trial]) -> pd.DataFrame
     of it); waiting_s (for input, at most what input alone takes); rest_s (of a step, in neither of the two);
     validation_s; input_s (alone, hidden behind compute or not); hidden_s (by which whole steps take longer than what is
     told of them, which is within noise, and counted as computing); noise_s (by which the same steps, measured twice,
-    differ); blocks (of whole steps). NaN: not measured.
+    differ); blocks (of whole steps); disturbed (whether others used the machine meanwhile). NaN: not measured.
 
     Each part is held against whole steps round by round: a machine that slows down is in both of them.
 
@@ -48,13 +49,14 @@ def time_parts(runs: Iterable[Run], starts: Mapping[str, Trial]) -> pd.DataFrame
         input_s, compute_s, fit_s = (_beside(whole_s, arms[WHOLE], arms[phase]) for phase in PARTS[1:])
         blocks = len({run.block_key for run in arms[WHOLE]})
         row = {"where": where, "blocks": blocks, "epoch_s": whole_s, "input_s": input_s, "noise_s": noise_s}
+        row["disturbed"] = any(map(are_disturbed, [[run] for own in arms.values() for run in own]))
         if compute_s is not None:
             row |= _pieces(whole_s, compute_s, input_s, noise_s)
         if fit_s is not None:
             row["validation_s"] = _beyond(noise_s, fit_s - whole_s)
             row["epoch_s"] += row["validation_s"]
         rows.append(row)
-    return pd.DataFrame(rows, columns=PART_COLUMNS).astype(dict.fromkeys(PART_COLUMNS[1:-1], float))
+    return pd.DataFrame(rows, columns=PART_COLUMNS).astype(dict.fromkeys(PART_COLUMNS[1:-2], float))
 
 
 def _beside(whole_s: float, whole: Sequence[Run], part: Sequence[Run]) -> float | None:

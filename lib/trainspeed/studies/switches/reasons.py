@@ -1,4 +1,4 @@
-"""Why a switch was kept of which the chart of single switches shows no more than noise. Decides nothing."""
+"""How what was kept fits the chart of single switches: within its noise, and all together. Decides nothing."""
 
 from __future__ import annotations
 
@@ -6,11 +6,12 @@ import math
 from collections.abc import Iterable, Sequence
 
 from trainspeed.core.format import counted, fixed, interval, listed
+from trainspeed.judge.text import interval_of, size_of
 from trainspeed.search.findings import Estimate, Findings, Race
 from trainspeed.search.switch import Switch
 from trainspeed.search.unmeasured import where
 from trainspeed.studies.switches.charts import KEPT
-from trainspeed.studies.switches.views import INTERVAL_SE, change_percent, effect_rows, marked
+from trainspeed.studies.switches.views import INTERVAL_SE, change_percent, effect_rows, log_alone, marked
 
 
 def kept_within_noise(found: Findings) -> tuple[Switch, ...]:
@@ -31,6 +32,32 @@ def reason_sentences(found: Iterable[Findings]) -> list[str]:
             sentences.append(
                 f"{where(one)}: within the band of noise, and kept all the same: {'; '.join(said)}."
             )
+    return sentences
+
+
+def kept_sentences(found: Sequence[Findings]) -> list[str]:
+    """Return why what is within noise was kept, and what all that was kept promised."""
+    return [*reason_sentences(found), *promise_sentences(found)]
+
+
+def promise_sentences(found: Iterable[Findings]) -> list[str]:
+    """Return what the switches of a set would bring together by what each was estimated to bring, and what they did.
+
+    Estimates of what looks best of much are too high, the more so the more noise there is.
+    """
+    sentences = []
+    for one in found:
+        logs = [log_alone(one, switch) for switch in one.confirmation.on] if one.confirmation else []
+        if len(logs) < 2 or None in logs or one.confirmation.total.speedup is None:
+            continue
+        total, promised = one.confirmation.total, math.exp(sum(logs))
+        ends = "" if total.low is None else f" ({interval_of(total)})"
+        missed = total.low is not None and not total.low <= promised <= total.high
+        sentences.append(
+            f"{where(one)}: by these estimates the {len(logs)} switches that went into the fresh blocks would bring "
+            f"{fixed(promised, 2, 'x')} together; fresh blocks measured {size_of(total)}{ends}"
+            f"{': estimates of few runs are noisy, and switches may get in one another’s way' * missed}."
+        )
     return sentences
 
 

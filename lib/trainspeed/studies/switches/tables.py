@@ -27,7 +27,7 @@ from trainspeed.studies.switches.text import CLASSES
 from trainspeed.studies.switches.views import NOT_IN_EFFECT, marked, switch_names, took_hold
 
 OTHER_WAY = "What it costs to lose what is on, to have a brake, or to do without Trainspeed's own settings"
-NOT_SHOWN = "not shown to save time"
+NOT_SHOWN = "no saving shown"
 EFFECT = "in effect?"
 TOGETHER = "all together"
 EXACT = 6  # decimals of a number of epochs: 2.0000000001 of them are 2

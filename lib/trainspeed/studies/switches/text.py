@@ -65,6 +65,7 @@ def time_sentences(parts: pd.DataFrame) -> list[str]:
     for row in parts.to_dict("records"):
         epoch_s = row["epoch_s"]
         blocks = f", in {counted(row['blocks'], 'block')} of its own"
+        blocks += ", while other processes were busy" if row["disturbed"] else ""
         shares = [(words, row[name] / epoch_s) for name, words in PIECES.items() if pd.notna(row[name])]
         if len(shares) < len(PIECES) - 1:
             sentences.append(f"{row['where']}: not measured in all parts.")

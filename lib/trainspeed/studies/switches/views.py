@@ -89,6 +89,14 @@ def _estimates(found: Findings) -> dict[Switch, Estimate]:
     return {e.switches[0]: e for e in (*races, *screened) if len(e.switches) == 1}
 
 
+def log_alone(found: Findings, switch: Switch) -> float | None:
+    """Return the natural logarithm of the speed-up that a switch by itself was estimated to bring; None of none."""
+    if estimate := _estimates(found).get(switch):
+        return estimate.log
+    alone = next((one.alone for one in found.feasible if one.switch == switch), None)
+    return math.log(alone.speedup) if alone and alone.speedup else None
+
+
 def _of_estimate(estimate: Estimate) -> tuple[float, float | None, float | None]:
     if not math.isfinite(estimate.se):  # the runs that there are do not tell
         return change_percent(estimate.log), None, None

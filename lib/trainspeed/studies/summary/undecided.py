@@ -1,0 +1,52 @@
+"""What the front page says of what is undecided: what would decide it, with the command. Computes no speed-up."""
+
+from __future__ import annotations
+
+from trainspeed.core.format import listed
+from trainspeed.judge.blocks_needed import MOST_BLOCKS
+from trainspeed.judge.next_step import next_step
+from trainspeed.judge.verdict import Outcome
+from trainspeed.show.answer import at_edge_sentence, decided_by
+from trainspeed.studies.summary.accuracy import open_accuracy_sentences
+from trainspeed.studies.summary.collect import ReportSummary
+from trainspeed.studies.summary.gains import recipes_told
+from trainspeed.studies.summary.worth import is_part
+
+
+def undecided_sentences(report: ReportSummary) -> list[str]:
+    """Return the undecided sets of switches, and what would decide what is undecided, study by study, with the command.
+
+    Nothing where all is decided. What no reasonable number of blocks decides is said in one sentence for all studies.
+    """
+    sentences, near, kept, drifted = [], {}, {}, []
+    compared = [*report.switches, *(verdict for verdict in report.recipes if verdict.quantity == "time")]
+    for study in dict.fromkeys(verdict.study for verdict in compared):
+        own = [verdict for verdict in compared if verdict.study == study]
+        sure = [verdict for verdict in own if verdict.low is not None]
+        runs = report.runs.of_study(study)
+        step = next_step(sure or own, runs)
+        if step and step.open:
+            sentences.append(f"{study}: {decided_by(step, study, runs.wall_s, report.coverage.get(study))}")
+        for verdict in step.at_edge if step else ():
+            sentences.append(f"{study}: {at_edge_sentence(verdict)}")
+        if step and step.near:
+            parts = sum(is_part(verdict, report.kept) for verdict in step.near)
+            near |= {study: len(step.near) - parts} if parts < len(step.near) else {}
+            kept |= {study: parts} if parts else {}
+        if step and step.many_drifted:
+            drifted.append(f"{study} ({step.drifted} of {step.of} runs)")
+    for counts, end in (
+        (near, ". Take what is simpler"),
+        (kept, "; by themselves: they are part of what pays together"),
+    ):
+        if counts:
+            sentences.append(
+                f"Differences too small for the noise here, for which more than {MOST_BLOCKS} blocks would be needed: "
+                f"{', '.join(f'{study} ({number})' for study, number in counts.items())}{end}."
+            )
+    if drifted:
+        sentences.append(
+            "The epoch time drifted during many runs of what is undecided, which may be why its intervals are wide: "
+            f"{listed(drifted)}."
+        )
+    return [*recipes_told(report, Outcome.UNDECIDED), *sentences, *open_accuracy_sentences(report)]
