@@ -112,8 +112,9 @@
   const cramped = targets.filter(
     (target) => tiny(target) && alone(target) && targets.some((other) => other !== target && near(target, other)));
 
-  // Of a verdict, the interval is seen beside the speed-up before a table scrolls.
-  const intervals = all(":is([id^=T_verdicts], [id^=T_front]) thead th").filter((th) => shown(th) && th.textContent.startsWith("95"));
+  // Of a verdict, the interval is seen beside the speed-up before a table scrolls; a list on a phone has no headings.
+  const verdicts = width < PHONE_PX ? ":is([id^=T_verdicts], [id^=T_front]):not(.stacked)" : ":is([id^=T_verdicts], [id^=T_front])";
+  const intervals = all(`${verdicts} thead th`).filter((th) => shown(th) && th.textContent.startsWith("95"));
 
   const boxes = all(".scroll, pre, math[display=block]");
   const body = getComputedStyle(document.body);

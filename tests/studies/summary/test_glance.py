@@ -191,7 +191,7 @@ def test_how_sure_is_told_by_blocks_noise_and_what_else_was_running():
     runs = [make_run(notes=(CoresBusy(cores=0.5),)), make_run(), make_run(study="amp")]
 
     said = fact("How sure", *runs, verdicts=[best, *twice])
-    assert said.startswith("6 blocks (repeats in fresh processes) in [layout](layout.html); ")
+    assert said.startswith("6 blocks of fresh processes in [layout](layout.html); ")
     assert (
         "; noise, one setting measured twice: ±5.4 % (7 blocks); " in said
         and "; other processes were busy during 1 of its 2 runs; " in said

@@ -168,7 +168,7 @@ def test_one_round_that_is_out_of_line_decides_nothing(values, factor):
 
 
 OTHERS = "other processes had its cores for"
-HARDLY = "other processes hardly had its cores (0 % of the time); "
+HARDLY = "other processes hardly used its cores (0 % of the time); "
 
 
 @pytest.mark.parametrize(

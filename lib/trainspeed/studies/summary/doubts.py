@@ -33,7 +33,7 @@ def evidence_text(report: ReportSummary, measured: Measured, gains: Sequence[Gai
         number = " to ".join(dict.fromkeys((f"{blocks[0]}", f"{blocks[-1]}")))
         pages = {ran.name: ran.page for ran in report.notebooks}
         where = listed([study_link(study, pages.get(study)) for study in sorted(headline - {SUMMARY})])
-        said.append(f"{number} blocks (repeats in fresh processes) in {where}")
+        said.append(f"{number} blocks of fresh processes in {where}")
     twice = [v for v in report.verdicts if v.is_control and (not headline or v.study in headline)]
     if sure := [verdict for verdict in twice if verdict.low is not None]:
         said.append(_noise(sure, gains, report))

@@ -40,7 +40,7 @@ def recipe_sentences(report: ReportSummary) -> list[str]:
 
     Of another set of switches it is said that nothing was confirmed: what became of it is said where its kind is.
     """
-    sentences = recipes_told(report, Outcome.FASTER)
+    sentences = recipe_results(report, Outcome.FASTER)
     of_time = [verdict for verdict in report.recipes if verdict.quantity == "time"]
     found = {_searched(v.study, v.baseline) for v in of_time if v.outcome is Outcome.FASTER}
     searched = [_searched(run.study, run.trial) for run in report.runs.role(Role.FEASIBLE)]
@@ -59,7 +59,7 @@ def _searched(study: str, trial: Trial) -> tuple[str, str, str]:
     return study, trial.framework, trial.model
 
 
-def recipes_told(report: ReportSummary, *outcomes: Outcome) -> list[str]:
+def recipe_results(report: ReportSummary, *outcomes: Outcome) -> list[str]:
     """Return the size, the setting and the accuracy of those sets of switches that became this, the largest first."""
     sentences = []
     sure = (verdict for verdict in report.recipes if verdict.quantity == "time" and verdict.low is not None)
@@ -148,7 +148,7 @@ def slower_sentences(
     )
     rest = _rest(slower, "smaller loss", "smaller losses")
     convolutions = _convolutions(report, single, confirmed, faster=False)
-    together = recipes_told(report, Outcome.SLOWER, Outcome.SAME)
+    together = recipe_results(report, Outcome.SLOWER, Outcome.SAME)
     return [*together, *losses, *rest, *convolutions, *others, *_no_gains(report, confirmed)]
 
 

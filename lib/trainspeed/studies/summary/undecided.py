@@ -9,7 +9,7 @@ from trainspeed.judge.verdict import Outcome
 from trainspeed.show.answer import at_edge_sentence, decided_by
 from trainspeed.studies.summary.accuracy import open_accuracy_sentences
 from trainspeed.studies.summary.collect import ReportSummary
-from trainspeed.studies.summary.gains import recipes_told
+from trainspeed.studies.summary.gains import recipe_results
 from trainspeed.studies.summary.worth import is_part
 
 
@@ -49,4 +49,4 @@ def undecided_sentences(report: ReportSummary) -> list[str]:
             "The epoch time drifted during many runs of what is undecided, which may be why its intervals are wide: "
             f"{listed(drifted)}."
         )
-    return [*recipes_told(report, Outcome.UNDECIDED), *sentences, *open_accuracy_sentences(report)]
+    return [*recipe_results(report, Outcome.UNDECIDED), *sentences, *open_accuracy_sentences(report)]
