@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from trainspeed.judge.quiet import judge_quiet
-from trainspeed.judge.text import leaning_of, measured
+from trainspeed.judge.text import blocks_in_words, leaning_of, measured
 from trainspeed.judge.verdict import Outcome
 
 
@@ -16,7 +16,9 @@ def pairs(ratios):
 def test_where_six_blocks_were_left_alone_they_decide():
     judged = judge_quiet(pairs([1.0] * 6 + [1.5] * 3), disturbed={6, 7, 8})
 
-    assert (judged.outcome, judged.blocks, judged.speedup) == (Outcome.SAME, 6, 1.0)
+    assert (judged.outcome, judged.blocks, judged.disturbed, judged.speedup) == (Outcome.SAME, 6, 3, 1.0)
+    assert blocks_in_words(judged) == "6 of 9 blocks (others used the machine in the rest)"
+    assert blocks_in_words(judge_quiet(pairs([1.0] * 6), disturbed=set())) == "6 blocks"
 
 
 @pytest.mark.parametrize(

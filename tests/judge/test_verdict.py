@@ -132,7 +132,7 @@ def test_the_order_of_the_blocks_does_not_matter():
 @pytest.mark.parametrize(
     ("baseline", "candidate", "more", "message"),
     [
-        ([1.0] * 6, [1.0] * 5, {}, "baseline has 6 blocks, candidate has 5: pair them by block first."),
+        ([1.0] * 6, [1.0] * 5, {}, "baseline has 6 blocks, candidate 5: pair them by block."),
         ([1.0, 0.0], [1.0, 1.0], {}, "baseline_s must be positive seconds, got 0.0."),
         ([1.0, 1.0], [1.0, -2.0], {}, "candidate_s must be positive seconds, got -2.0."),
         ([1.0], [math.nan], {}, "candidate_s must be positive seconds, got nan."),
@@ -244,7 +244,7 @@ def test_accuracy_may_be_0_and_may_not_be_missing():
     assert judge_difference([0.0] * 6, [0.0] * 6).outcome == Outcome.SAME
     with pytest.raises(ValueError, match=r"scores must be numbers, got nan\."):
         judge_difference([0.0], [math.nan])
-    with pytest.raises(ValueError, match="baseline has 1 blocks, candidate has 0"):
+    with pytest.raises(ValueError, match="baseline has 1 blocks, candidate 0"):
         judge_difference([0.0], [])
 
 

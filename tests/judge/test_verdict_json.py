@@ -72,6 +72,8 @@ def test_an_element_without_a_key_is_refused(key):
     [
         {"outcome": "quicker"},
         {"without_result": -1},
+        {"disturbed": -1},
+        {"disturbed": "two"},
         {"without_result": "two"},
         {"margin": 0},
         {"margin": "wide"},
@@ -97,6 +99,14 @@ def test_a_field_of_a_later_version_is_ignored():
     (element,) = as_json(VERDICTS["time"])
     element = {**element, "colour": "red", "baseline": {**element["baseline"], "moon": "full"}}
     assert Verdict.from_dict(element) == VERDICTS["time"][0]
+
+
+def test_blocks_that_others_disturbed_are_in_the_file_where_there_are_any():
+    verdict = VERDICTS["time"][0]
+    some = replace(verdict, judgement=replace(verdict.judgement, disturbed=3))
+
+    assert through_a_file([some]) == [some] and as_json([some])[0]["disturbed"] == 3
+    assert "disturbed" not in as_json([verdict])[0]
 
 
 # How two trials' runs are judged.

@@ -21,8 +21,8 @@ def strict_is_strict(runs: RunSet) -> list[Check]:
 
 
 def _strict(values: Values) -> Finding:
-    default = f"as the framework does by default: {_bits(values, 'default')}"
-    measured = f"{_bits(values, 'fp32')}{_kernels(values, 'fp32')}; {default}{_kernels(values, 'default')}"
+    strict, default = (f"{_bits(values, each)}{_kernels(values, each)}" for each in ("fp32", "default"))
+    measured = f"{strict}; {'the same' if default == strict else default} by the framework's default"
     if unknown := values.get("kernels_unknown"):  # older runs do not tell
         measured += f"; the names of kernels: {not_profiled(unknown)}"
     if min(_pair(values, "fp32")) >= STRICT_BITS:

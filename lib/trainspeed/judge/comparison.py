@@ -102,7 +102,8 @@ class Verdict(Judged):
         unsure = judgement.low is judgement.high is None and judgement.outcome is Outcome.UNDECIDED
         if not (sure or unsure) or not all(lower_limit < value < MOST_SIZE for value in known):
             raise ValueError(f"no verdict has {known} as low, size and high, and is {judgement.outcome}.")
-        if not (0 < judgement.confidence < 1 and 0 <= judgement.blocks <= MOST_SIZE):
+        counts = judgement.blocks, judgement.disturbed
+        if not (0 < judgement.confidence < 1 and all(0 <= count <= MOST_SIZE for count in counts)):
             raise ValueError("no verdict has this confidence, or so many blocks.")
         trials = {name: trial_from_dict(element[name]) for name in ("baseline", "candidate")}
         lost = msgspec.convert(element.get("without_result", 0), Number)
@@ -112,8 +113,9 @@ class Verdict(Judged):
         """Return the element of `verdicts.json`."""
         numbers = asdict(self.judgement) | {"outcome": str(self.outcome)}
         size, *_ = (numbers.pop(name) for name in ("speedup", "values", "bounds", "baseline_range"))
-        if self.judgement.quiet_speedup is None:
-            del numbers["quiet_speedup"]
+        for name in ("quiet_speedup", "disturbed"):
+            if not numbers[name]:
+                del numbers[name]
         return {
             "session": self.session,
             "study": self.study,

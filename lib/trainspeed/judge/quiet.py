@@ -21,7 +21,7 @@ def judge_quiet(pairs: Mapping[int, tuple[float, float]], disturbed: Set[int]) -
     """
     quiet = {block: pair for block, pair in pairs.items() if block not in disturbed}
     if len(quiet) >= MIN_BLOCKS:
-        return _judged(quiet)
+        return replace(_judged(quiet), disturbed=len(pairs) - len(quiet))
     judged = _judged(pairs)
     if not quiet or judged.outcome not in (Outcome.FASTER, Outcome.SLOWER):
         return judged

@@ -45,8 +45,16 @@ def sentence(
     shared = shared_setting(trial, b.trial, row, unsaid)
     setting = [*dict.fromkeys(machines), *dict.fromkeys(versions), *shared]
     setting += [f"batch {trial.batch_size} on each device"] if grown else []
-    blocks = counted(judgement.blocks, "block") + lost_blocks(without_result)
+    blocks = blocks_in_words(judgement) + lost_blocks(without_result)
     return f"{', '.join(versus)}: {measured(judgement, quantity)}. {', '.join(setting)}, {blocks}."
+
+
+def blocks_in_words(judgement: Judgement, noun: str = "block") -> str:
+    """Return in how many blocks something was compared, and of how many, where others disturbed some of them."""
+    if not judgement.disturbed:
+        return counted(judgement.blocks, noun)
+    every = counted(judgement.blocks + judgement.disturbed, noun)
+    return f"{judgement.blocks} of {every} (others used the machine in the rest)"
 
 
 def lost_blocks(number: int) -> str:

@@ -37,6 +37,7 @@ class Judgement:
             points, candidate - baseline. None without a block.
         low, high: Ends of the interval; None where there are too few blocks for one.
         blocks: Pairs compared; without pairs, the blocks of the side that has fewer.
+        disturbed: Further blocks that are not compared, as others used the machine in them: see `judge_quiet`.
         values: What each block says, unsorted; none where it is not known, as of a judgement read from a file.
         bounds: Between which a value is "the same".
         quiet_speedup: Of blocks that others left alone, where it does not bear out the rest: see `judge_quiet`.
@@ -51,6 +52,7 @@ class Judgement:
     outcome: Outcome
     values: tuple[float, ...] = field(default=(), repr=False, compare=False)
     bounds: tuple[float, float] | None = field(default=None, repr=False, compare=False)
+    disturbed: int = 0
     quiet_speedup: float | None = None
     baseline_range: float | None = field(default=None, repr=False, compare=False)
 
@@ -282,7 +284,7 @@ def _place(low: float, high: float, bounds: tuple[float, float]) -> int | None:
 def _check_pairs(baseline: Sequence, candidate: Sequence, margin: float, confidence: float) -> None:
     if len(baseline) != len(candidate):
         raise ValueError(
-            f"baseline has {len(baseline)} blocks, candidate has {len(candidate)}: pair them by block first."
+            f"baseline has {len(baseline)} blocks, candidate {len(candidate)}: pair them by block."
         )
     if not 0 < confidence < 1:
         raise ValueError(f"confidence (={confidence!r}) must lie between 0 and 1, for example 0.95.")

@@ -123,8 +123,8 @@ def test_the_kernels_that_computed_are_told_beside_the_bits_where_they_are_known
 
     assert values["product_kernels_tf32"] == "void cutlass::kernel_tf32<256, 128>(int), splitk"
     assert strict == (
-        "23 bits in products, 23 in convolutions (by cutlass::kernel_fp32 and cutlass::kernel_fp32); as the framework "
-        "does by default: 23 bits in products, 10 in convolutions (by cutlass::kernel_fp32 and cutlass::kernel_tf32)"
+        "23 bits in products, 23 in convolutions (by cutlass::kernel_fp32 and cutlass::kernel_fp32); 23 bits in products, "
+        "10 in convolutions (by cutlass::kernel_fp32 and cutlass::kernel_tf32) by the framework's default"
     )
     assert tf32.endswith("(by cutlass::kernel_tf32 and cutlass::kernel_tf32)")
     assert measure_arithmetic(Device().arithmetic())["product_kernels_tf32"] is None
@@ -135,6 +135,13 @@ def strict_of(values):
     trial = Probe(framework="jax", name="arithmetic")
     run = Run(session="s", study="check", trial=trial, block=0, probe=values)
     return check_arithmetic.strict_is_strict(RunSet((run,)))[0].measured
+
+
+def test_a_default_that_is_strict_is_said_in_a_word():
+    values = measure_arithmetic(Device().arithmetic(tf32_possible=False))
+    alike = {name.replace("fp32", "default"): value for name, value in values.items() if "fp32" in name}
+
+    assert "convolutions; the same by the framework's default" in strict_of(values | alike)
 
 
 def fails(compute):

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from statistics import median
 from typing import Any
 
-from trainspeed.core.format import digits
+from trainspeed.core.format import counted, digits
 from trainspeed.core.levers.host import ALL_CORES
 from trainspeed.core.run import Role, Run
 from trainspeed.core.runs import RunSet
@@ -25,6 +25,7 @@ class PlainScript:
 
     Attributes:
         devices_s, plain_s: Median epoch of the devices, and of the plain script.
+        plain_runs: How many runs of the plain script there are, looks at it among them.
         cores: How many both have.
         study: The one that measured the plain script.
         layout: That of the plain script, where the devices had another one; else None.
@@ -32,6 +33,7 @@ class PlainScript:
 
     devices_s: float
     plain_s: float
+    plain_runs: int
     cores: int
     study: str
     layout: str | None
@@ -49,7 +51,7 @@ class PlainScript:
         """The outcome in words, with both medians and where the plain script's is from."""
         where = ", ".join(filter(None, (self.study, self.layout)))
         does = {Outcome.SAME: "takes about as long"}.get(self.outcome, f"is {self.outcome}")
-        times = f"{digits(self.plain_s)} s an epoch against {digits(self.devices_s)} s"
+        times = f"{digits(self.plain_s)} s an epoch ({counted(self.plain_runs, 'run')}) against {digits(self.devices_s)} s"
         return f"{UNPAIRED} on {self.cores} cores ({where}) {does}: {times}"
 
 
@@ -87,6 +89,7 @@ def plain_script(verdict: Verdict, machine: Mapping[str, Any], runs: Iterable[Ru
     return PlainScript(
         devices_s=median(run.median_epoch_s for run in own),
         plain_s=median(arms[best]),
+        plain_runs=len(arms[best]),
         cores=trial.devices,
         study=study,
         layout=plain.layout if plain.layout != trial.layout else None,

@@ -13,6 +13,7 @@ from trainspeed.judge.blocks_needed import blocks_for_margin
 from trainspeed.judge.equivalence import Equality
 from trainspeed.judge.text import (
     accuracy_in_words,
+    blocks_in_words,
     command_with_time,
     interval_of,
     leaning_of,
@@ -123,7 +124,7 @@ def _other_way(found: Findings) -> list[str]:
 
 
 def _confirmed(found: Findings, confirmed: Confirmation) -> str:
-    bad, blocks = spoiled(found), counted(confirmed.blocks, "fresh block")
+    bad, blocks = spoiled(found), blocks_in_words(confirmed.total, "fresh block")
     together = f"all together {measured(confirmed.total)}"
     thrown_out = "; ".join(f"{switch.words} ({found.decisions[switch]})" for switch in bad)
     if bad and found.rest and found.kept:

@@ -152,7 +152,9 @@ def time_and_memory_table(found: Sequence[Findings], runs: Iterable[Run]) -> Sty
                 )
                 pays = MISSING if beside is None else _pays_after(cost, beside, judged)
                 rows.append(_where(one, found) | row | {"pays after": pays})
-    return _table(rows, "costs", "What it costs: memory, compiling, epochs until it pays")
+    caption = "What it costs: memory, compiling, epochs until it pays. Medians over the blocks that a row names: what a "
+    caption += "switch saves is told by the charts, in paired turns and by more runs"
+    return _table(rows, "costs", caption)
 
 
 def _table(rows: Sequence[Mapping[str, Any]], kind: str, caption: str) -> Styler | None:
