@@ -203,7 +203,7 @@ def test_an_interrupted_cell_runs_its_finally_block_and_nothing_is_left_running(
         "import os, pathlib, signal, subprocess, time\n"
         "child = subprocess.Popen(['sleep', '600'])\n"
         "pathlib.Path('pids').write_text(f'{os.getpid()} {child.pid}')\n"
-        "try:\n    os.kill(os.getppid(), signal.SIGINT)\n    time.sleep(600)\n"
+        f"try:\n    os.kill({os.getpid()}, signal.SIGINT)\n    time.sleep(600)\n"
         "finally:\n    child.wait()\n    print('finally ran')"
     )
 

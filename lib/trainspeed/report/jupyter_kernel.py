@@ -16,6 +16,7 @@ from traitlets.config import Config
 
 from trainspeed.conduct.context import VARIABLES
 from trainspeed.report.interruption import Interruption
+from trainspeed.report.kernel_forks import ForkingProvisioner
 
 # A kernel without a running cell has nothing to finish, but ipykernel 7.4 sometimes hangs while it closes its
 # own channels, after all other exit handlers. After half of this time it gets SIGTERM.
@@ -67,6 +68,7 @@ def kernel_class(
             super().__init__(kernel_spec_manager=native, connection_file=file, **options)
 
         async def start_kernel(self, **options: Any) -> None:
+            self.provisioner = ForkingProvisioner(parent=self, kernel_spec=self.kernel_spec)
             # What cells print arrives through the sockets; the log holds only the kernel's own messages.
             with (sockets.folder / "log").open("wb") as log:
                 options |= {"env": kernel_environment(environment), "cwd": str(folder)}

@@ -123,8 +123,8 @@ def test_the_kernels_that_computed_are_told_beside_the_bits_where_they_are_known
 
     assert values["product_kernels_tf32"] == "void cutlass::kernel_tf32<256, 128>(int), splitk"
     assert strict == (
-        "23 bits in products, 23 in convolutions (by cutlass::kernel_fp32 and cutlass::kernel_fp32); 23 bits in products, "
-        "10 in convolutions (by cutlass::kernel_fp32 and cutlass::kernel_tf32) by the framework's default"
+        "23 bits in products, 23 in convolutions (by cutlass::kernel_fp32 and cutlass::kernel_fp32); 23 bits in "
+        "products, 10 in convolutions (by cutlass::kernel_fp32 and cutlass::kernel_tf32) by the framework's default"
     )
     assert tf32.endswith("(by cutlass::kernel_tf32 and cutlass::kernel_tf32)")
     assert measure_arithmetic(Device().arithmetic())["product_kernels_tf32"] is None

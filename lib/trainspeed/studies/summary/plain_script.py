@@ -51,7 +51,8 @@ class PlainScript:
         """The outcome in words, with both medians and where the plain script's is from."""
         where = ", ".join(filter(None, (self.study, self.layout)))
         does = {Outcome.SAME: "takes about as long"}.get(self.outcome, f"is {self.outcome}")
-        times = f"{digits(self.plain_s)} s an epoch ({counted(self.plain_runs, 'run')}) against {digits(self.devices_s)} s"
+        plain = f"{digits(self.plain_s)} s an epoch ({counted(self.plain_runs, 'run')})"
+        times = f"{plain} against {digits(self.devices_s)} s"
         return f"{UNPAIRED} on {self.cores} cores ({where}) {does}: {times}"
 
 

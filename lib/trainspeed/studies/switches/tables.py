@@ -152,8 +152,8 @@ def time_and_memory_table(found: Sequence[Findings], runs: Iterable[Run]) -> Sty
                 )
                 pays = MISSING if beside is None else _pays_after(cost, beside, judged)
                 rows.append(_where(one, found) | row | {"pays after": pays})
-    caption = "What it costs: memory, compiling, epochs until it pays. Medians over the blocks that a row names: what a "
-    caption += "switch saves is told by the charts, in paired turns and by more runs"
+    caption = "What it costs: memory, compiling, epochs until it pays. Medians over the blocks that a row names: what "
+    caption += "a switch saves is told by the charts, in paired turns and by more runs"
     return _table(rows, "costs", caption)
 
 
