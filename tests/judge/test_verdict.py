@@ -132,7 +132,7 @@ def test_the_order_of_the_blocks_does_not_matter():
 @pytest.mark.parametrize(
     ("baseline", "candidate", "more", "message"),
     [
-        ([1.0] * 6, [1.0] * 5, {}, "baseline has 6 blocks, candidate 5: pair them by block."),
+        ([1.0] * 6, [1.0] * 5, {}, "baseline has 6 blocks, candidate 5: pair them."),
         ([1.0, 0.0], [1.0, 1.0], {}, "baseline_s must be positive seconds, got 0.0."),
         ([1.0, 1.0], [1.0, -2.0], {}, "candidate_s must be positive seconds, got -2.0."),
         ([1.0], [math.nan], {}, "candidate_s must be positive seconds, got nan."),

@@ -283,9 +283,7 @@ def _place(low: float, high: float, bounds: tuple[float, float]) -> int | None:
 
 def _check_pairs(baseline: Sequence, candidate: Sequence, margin: float, confidence: float) -> None:
     if len(baseline) != len(candidate):
-        raise ValueError(
-            f"baseline has {len(baseline)} blocks, candidate {len(candidate)}: pair them by block."
-        )
+        raise ValueError(f"baseline has {len(baseline)} blocks, candidate {len(candidate)}: pair them.")
     if not 0 < confidence < 1:
         raise ValueError(f"confidence (={confidence!r}) must lie between 0 and 1, for example 0.95.")
     if not margin >= 0:
