@@ -23,7 +23,7 @@ PRELOADED = ["trainspeed.report.forked_kernel", __name__]
 LAUNCHER = "ipykernel_launcher"
 # Prefixes of variables that are read as a process starts, or as what is imported first is.
 READ_EARLY = ("PYTHON", "LD_", "GLIBC_", "MALLOC_", "OMP_", "OPENBLAS_", "MKL_", "MPL")
-started_with: dict[str, str] = {}  # those of the process that forks; filled at the first fork
+started_with: list[dict[str, str]] = []  # those of the process that forks; known from the first fork on
 
 
 class ForkedProcess:
@@ -76,7 +76,10 @@ class ForkingProvisioner(LocalProvisioner):
         arguments = cmd[cmd.index(LAUNCHER) + 1 :]
         told = (arguments, dict(kwargs["env"]), str(kwargs["cwd"]), kwargs["stdout"].name)
         process = server.Process(target=_run_kernel, args=told)
-        process.start()
+        try:
+            process.start()
+        except (OSError, EOFError):  # what forks could not start, or has ended
+            return await super().launch_kernel(cmd, **kwargs)
         self.process, self.pid = ForkedProcess(process), process.pid
         self.pgid, self.cwd = process.pid, kwargs["cwd"]
         while not self.process.leads_a_group:
@@ -91,8 +94,8 @@ def fork_server(environment: Mapping[str, str]) -> ForkServerContext | None:
         return None
     early = {name: text for name, text in environment.items() if name.startswith(READ_EARLY)}
     if not started_with:
-        started_with.update(early, **{"": "begun"})
-    if started_with != early | {"": "begun"}:
+        started_with.append(early)
+    if early not in started_with:
         return None
     server = multiprocessing.get_context("forkserver")
     server.set_forkserver_preload(PRELOADED)

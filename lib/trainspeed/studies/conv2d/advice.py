@@ -146,14 +146,14 @@ def _device_counts(verdicts: Sequence[Verdict], *, cores: bool) -> list[str]:
 
 
 def _more_than_shared(verdict: Verdict, device: str) -> list[str]:
-    """Return a doubt about devices that are faster than their number; where its interval allows less, it is noise."""
+    """Return a doubt about devices that are faster than their number; where its interval allows less, it says so."""
     devices = verdict.candidate.devices
     if verdict.low is None or verdict.speedup <= devices:
         return []
     if verdict.low <= devices:
         return [
-            f"{size_of(verdict)} is more than the {devices} times that sharing the images gives: noise, as its "
-            f"interval begins at {verdict.low:.2f}."
+            f"{size_of(verdict)} is more than the {devices} times that sharing the images gives; its "
+            f"interval begins at {verdict.low:.2f}, so that noise may explain it."
         ]
     return [
         f"{library_of(verdict.candidate)} on {devices} {device}s was {verdict.low:.2f} to {verdict.high:.2f} times as "

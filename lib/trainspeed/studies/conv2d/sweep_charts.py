@@ -26,7 +26,7 @@ from trainspeed.studies.conv2d.sweeps import SWEEPS, Sweep
 DEVICE_MARKERS = {"tensorflow": "o", "torch": "s", "jax": "^"}
 # Of a framework's first, second, … library.
 DEVICE_STYLES = ("-", (0, (4, 2)), (0, (6, 2, 1, 2)), (0, (1, 1)))
-# Of the first, second, … library of the CPU, and their colour where it is a framework run there.
+# Of the first, second, … library of the CPU.
 CPU_STYLES = ((0, (1, 1)), (0, (5, 1, 1, 1)), (0, (2, 2)), (0, (5, 1, 1, 1, 1, 1)), "-")
 CPU_MARKERS = ("D", "v", "X", "P", "*")
 QUESTION = "From what size on is which library faster?"
