@@ -48,7 +48,9 @@ def test_numbers_on_the_page_are_those_of_the_ledger(runs, smoke_report):
     row = table[(table["layout"] == run.trial.layout)].iloc[0]
 
     assert float(row["first epoch s"]) == pytest.approx(run.epoch_s[0], rel=0.01)
-    later_s = statistics.median(s for turn in run.turns for s in turn.epoch_s)
+    quiet = [turn for turn in run.turns if not turn.is_disturbed]  # other tests run beside the report
+    counted = quiet if len(quiet) >= 2 else run.turns
+    later_s = statistics.median(s for turn in counted for s in turn.epoch_s)
     assert float(row["images/s"]) == pytest.approx(run.images_per_epoch / later_s, rel=0.01)
 
 
