@@ -47,7 +47,7 @@ class FakeWorkers:
             status=Status.OK, result=RunResult(epoch_s=(1.0, 0.5, 0.5), stages_s={"train": 2.0})
         )
 
-    def __call__(self, python, backend, *, environment=None):
+    def __call__(self, python, backend, *, environment=None, pool=None):
         self.started.append(backend)
         return FakeWorker(self, backend)
 

@@ -46,6 +46,9 @@ class FakeRun:
 class BeginsRuns:
     """For a fake worker that has `run`: begins runs that take turns, too."""
 
+    def release(self) -> None:
+        self.close()
+
     def begin(self, request, timeout_s) -> FakeRun:
         return FakeRun(self.run(request, timeout_s))
 

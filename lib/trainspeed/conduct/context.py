@@ -34,6 +34,7 @@ VARIABLES = {
     "user_models": "TRAINSPEED_MODELS",
     "node": "TRAINSPEED_NODE",
     "hands": "TRAINSPEED_HANDS",
+    "worker_pool": "TRAINSPEED_WORKERS",
 }
 TWINS_VARIABLE = "TRAINSPEED_TWINS"  # tells a report within a fleet which equal nodes help it
 
@@ -52,6 +53,7 @@ class Context:
         user_models: The models of the user's own that the report was asked to measure; others are not run.
         node: The fleet's name of this machine: see `Run`.
         hands: How many equal nodes a plan counts on, this one among them; None: on those that are there.
+        worker_pool: Socket of the pool that keeps the report's workers; None: each study has its own.
         by_hand: Whether a reader runs the notebook, in JupyterLab: it may be interrupted and run again.
     """
 
@@ -65,6 +67,7 @@ class Context:
     user_models: tuple[str, ...] = ()
     node: str | None = None
     hands: int | None = None
+    worker_pool: Path | None = None
     by_hand: bool = False
 
     def environment(self) -> dict[str, str]:
@@ -106,6 +109,7 @@ def current(environment: Mapping[str, str] = os.environ) -> Context:
         user_models=tuple(json.loads(given["user_models"] or "[]")),
         node=given["node"] or None,
         hands=int(given["hands"]) if given["hands"] else None,
+        worker_pool=Path(given["worker_pool"]) if given["worker_pool"] else None,
         by_hand=not any(text for name, text in given.items() if name != "out"),
     )
 

@@ -255,7 +255,6 @@ class Runner:
             inspect=trial.graph_key not in self._inspected,
             default_allocation=planned.label == Role.ALLOCATION,
             gpu_uuids=self._gpus_of(planned),
-            runner_pid=os.getpid(),
         )
 
     def _line(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 
 from trainspeed.conduct.environments import environment_for
 from trainspeed.conduct.machine import find_interpreter
@@ -11,9 +12,13 @@ from trainspeed.core.levers.lever import Setting
 from trainspeed.worker import backends
 
 
-def start_worker(gpu_uuids: Sequence[str], framework: str, settings: tuple[Setting, ...]) -> WorkerProcess:
+def start_worker(
+    gpu_uuids: Sequence[str], framework: str, settings: tuple[Setting, ...], *, pool: Path | None = None
+) -> WorkerProcess:
     """Start the worker of a framework, with these levers in its environment.
 
+    Args:
+        pool: Where to take one from that no lever is to be set for: see `worker_pool`.
     Raises:
         Unavailable: The framework is not installed.
     """
@@ -23,4 +28,5 @@ def start_worker(gpu_uuids: Sequence[str], framework: str, settings: tuple[Setti
     # With GPUs named by UUID, the framework's first device is the monitor's, whatever the order.
     environment = {"CUDA_DEVICE_ORDER": "PCI_BUS_ID", "CUDA_VISIBLE_DEVICES": ",".join(gpu_uuids)}
     environment |= environment_for(settings)
-    return WorkerProcess(python, backends.MODULES[framework], environment=environment)
+    pool = None if settings else pool
+    return WorkerProcess(python, backends.MODULES[framework], environment=environment, pool=pool)

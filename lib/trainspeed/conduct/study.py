@@ -141,6 +141,7 @@ class _Measuring:
             begun_s -= elapsed_s(self._runs)
         settings = {"session": context.id, "study": self._study, "device": self._device}
         settings |= {"timeout_s": timeout_s, "turn_s": turn_s, "interval_s": interval_s}
+        imports_count = any(run.trial.phase.calls for run in planned)  # a convolution's: each is timed, alone
         runner = Runner(
             ledger=self._ledger,
             session=context.id,
@@ -150,7 +151,7 @@ class _Measuring:
             gpu_uuids=self._uuids,
             monitor=monitor_file(context.id, self._study, context.node),
             node=context.node,
-            start=partial(start_worker, self._uuids),
+            start=partial(start_worker, self._uuids, pool=None if imports_count else context.worker_pool),
             timeout_s=timeout_s,
             turn_s=turn_s,
             accuracy_blocks=self._plan.accuracy_blocks,
@@ -238,7 +239,7 @@ class _Measuring:
         self._begin(table, table.groups)
         to_do = [(group, table.had(group)) for group in table.groups if table.had(group) < group.most]
         first = [one.trial for group, n in to_do if not self._in_vain(group, n) for one in group.blocks[n]]
-        runner.start_all(first, side_by_side=all(trial.dataset for trial in first))
+        runner.start_all(first, side_by_side=not any(trial.phase.calls for trial in first))
         queue = BlockQueue(
             table=table,
             end_s=end_s,

@@ -5,16 +5,16 @@ Knows neither frameworks nor grids.
 
 from __future__ import annotations
 
-import contextlib
 import os
-import signal
-import socket
-import subprocess
-import tempfile
 import time
 from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
 
-from trainspeed.conduct.forked_run import ForkedRun, RunOutcome, last_line
+from trainspeed.conduct.context import VARIABLES
+from trainspeed.conduct.forked_run import ForkedRun, RunOutcome
+from trainspeed.conduct.own_process import OwnProcess
+from trainspeed.conduct.worker_lease import Lease
 from trainspeed.core.levers.host import MALLOC_THRESHOLDS
 from trainspeed.core.paths import ROOT
 from trainspeed.core.run import Status
@@ -22,7 +22,6 @@ from trainspeed.worker import events
 from trainspeed.worker.channel import Channel
 from trainspeed.worker.request import Request
 
-CLOSE_S = 30  # until a reaper has ended all processes; a GPU's driver may take seconds to let go of one
 # How other machines are reached, and with which token (a user's own model could read it), and torchrun's own.
 NOT_FOR_RUNS = ("RAY_", "TRAINSPEED_TWINS", "TORCHELASTIC_")
 # Where this process is a rank itself, as in a pod of a PyTorchJob: a run forks its own ranks, and has others.
@@ -36,39 +35,46 @@ class Unavailable(Exception):
 
 
 class WorkerProcess:
-    """One worker in its own session, so that a Ctrl-C in the terminal reaches only the runner.
+    """One worker, started by this process or taken on lease from a report's pool.
 
-    It starts at once, and imports its framework in the background: see `wait_until_ready`. What this process
-    starts is the worker's reaper, which ends as the worker does.
+    It starts at once, and imports its framework in the background: see `wait_until_ready`.
 
     Attributes:
         pid: Process id of the worker itself; None until it is ready.
         versions: Of the framework and its libraries; None until then.
-        import_s: Seconds that it took to import them; None until then.
+        import_s: Seconds that it took to import them, for whichever study it was started; None until then.
+        parent_pid: Process id of whoever started it.
     """
 
     def __init__(
-        self, python: str, backend: str, *, environment: Mapping[str, str] | None = None, plain: bool = False
+        self,
+        python: str,
+        backend: str,
+        *,
+        environment: Mapping[str, str] | None = None,
+        plain: bool = False,
+        pool: Path | None = None,
     ) -> None:
-        ours, theirs = socket.socketpair()
-        self._output = tempfile.TemporaryFile()  # noqa: SIM115 - closed with the worker
+        """Start it, or take it.
+
+        Args:
+            environment: What it has that this process has not, or otherwise.
+            plain: Whether it measures one request, in its own process.
+            pool: Socket of the report's pool: see `worker_pool`.
+        """
         command = [python, "-u", "-m", "trainspeed.worker.main", "--backend", backend]
-        command += ["--requests", str(theirs.fileno()), "--parent", str(os.getpid())]
-        self._process = subprocess.Popen(
-            [*command, "--plain"] if plain else command,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=self._output,
-            pass_fds=[theirs.fileno()],
-            start_new_session=True,
-            env=_environment(environment or {}),
-        )
-        theirs.close()
-        self._requests = Channel(ours)
+        command += ["--plain"] if plain else []
+        variables = _environment(environment or {})
+        self._process = Lease(pool, command, variables) if pool else OwnProcess(command, variables)
+        self.parent_pid = self._process.parent_pid
+        self._requests = self._process.requests
         self._runs: list[ForkedRun] = []
         self.pid: int | None = None
         self.versions: dict[str, str] | None = None
         self.import_s: float | None = None
+        self._hello = self._process.hello
+        if self._hello:
+            self._learn(events.decode(self._hello))
 
     def wait_until_ready(self) -> None:
         """Wait until the framework is imported and `versions` are known.
@@ -78,18 +84,21 @@ class WorkerProcess:
         """
         if self.versions is not None:
             return
-        line = self._requests.receive(time.monotonic() + IMPORT_TIMEOUT_S)
-        hello = events.decode(line) if line else None
+        self._hello = self._requests.receive(time.monotonic() + IMPORT_TIMEOUT_S)
+        hello = events.decode(self._hello) if self._hello else None
         if not isinstance(hello, events.Hello):
-            reason = hello.reason if hello else self._stderr_tail()
             self.close()
+            reason = hello.reason if hello else self._process.last_words()
             raise Unavailable(reason or "importing it took too long")
+        self._learn(hello)
+
+    def _learn(self, hello: events.Hello) -> None:
         self.pid, self.versions, self.import_s = hello.pid, hello.versions, hello.import_s
 
     @property
     def alive(self) -> bool:
         """Whether the worker can take a request."""
-        return self._process.poll() is None
+        return self._process.alive
 
     def begin(self, request: Request, timeout_s: float) -> ForkedRun:
         """Have a request measured in a child of its own; see `ForkedRun` for the timeout."""
@@ -97,7 +106,8 @@ class WorkerProcess:
         ours, theirs = Channel.pair()
         run = ForkedRun(ours, timeout_s, self._ended, device=request.device)
         try:
-            self._requests.send(request.as_json() + b"\n", passing=theirs)
+            asked = replace(request, runner_pid=self.parent_pid)
+            self._requests.send(asked.as_json() + b"\n", passing=theirs)
         except OSError:
             self.close()
             run = ForkedRun.ended(Status.CRASHED, "the worker had died before the run")
@@ -112,31 +122,26 @@ class WorkerProcess:
 
     def close(self) -> None:
         """End the worker, its children and whatever those started."""
-        for run in self._runs:
-            run.kill()
-        self._process.terminate()
-        try:
-            self._process.wait(timeout=CLOSE_S)
-        except subprocess.TimeoutExpired:
-            with contextlib.suppress(ProcessLookupError, PermissionError):
-                os.killpg(self._process.pid, signal.SIGKILL)
-            self._process.wait()
-        self._requests.close()
-        self._output.close()
+        self._ended()
+
+    def release(self) -> None:
+        """Leave the worker to the next study of a report; end it where there is none, or where something still runs."""
+        if self._hello and self.versions and all(run.outcome for run in self._runs) and self.alive:
+            self._process.release(self._hello)
+        else:
+            self.close()
 
     def _ended(self) -> int:
         """End the worker and return its exit code."""
-        self.close()
-        return self._process.returncode
-
-    def _stderr_tail(self) -> str:
-        self._output.seek(0)
-        return last_line(self._output.read().decode(errors="replace"))[:300]
+        for run in self._runs:
+            run.kill()
+        return self._process.end()
 
 
 def _environment(own: Mapping[str, str]) -> dict[str, str]:
     """Return what a worker is started with: malloc's thresholds as users have set them, or a lever takes them away."""
-    others = {name for name in os.environ if name in RANK_VARIABLES or name.startswith(NOT_FOR_RUNS)}
+    not_passed_on = RANK_VARIABLES | {*VARIABLES.values()}
+    others = {name for name in os.environ if name in not_passed_on or name.startswith(NOT_FOR_RUNS)}
     mine = {name: text for name, text in os.environ.items() if name not in others}
     variables = {**MALLOC_THRESHOLDS, **mine, **_import_path(), **own}
     return {name: text for name, text in variables.items() if text or name not in MALLOC_THRESHOLDS}

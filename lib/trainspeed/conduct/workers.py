@@ -114,9 +114,9 @@ class Workers:
             self._wait_for(kind)
 
     def close(self) -> None:
-        """End every worker and whatever it runs."""
+        """End whatever runs in any worker, and leave the idle ones to the next study of a report, if there is one."""
         while self._warm:
-            self._warm.popitem()[1].close()
+            self._warm.popitem()[1].release()
 
     def _make_room(self, new: WorkerKind) -> None:
         """End the least recently used workers that are one too many."""

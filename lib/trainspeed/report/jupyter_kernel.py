@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import tempfile
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,13 +14,13 @@ from jupyter_client.kernelspec import KernelSpecManager
 from traitlets.config import Config
 
 from trainspeed.conduct.context import VARIABLES
+from trainspeed.core.sockets import folder_for_sockets
 from trainspeed.report.interruption import Interruption
 from trainspeed.report.kernel_forks import ForkingProvisioner
 
 # A kernel without a running cell has nothing to finish, but ipykernel 7.4 sometimes hangs while it closes its
 # own channels, after all other exit handlers. After half of this time it gets SIGTERM.
 SHUTDOWN_S = 6
-MAX_TEMPORARY_LENGTH = 60  # a Unix socket's path holds 107 bytes on Linux and 103 on macOS
 GUARD = "--InteractiveShellApp.extra_extensions=trainspeed.core.guard"  # see `guard.py`
 
 
@@ -50,10 +49,8 @@ class KernelSockets:
 @contextlib.contextmanager
 def kernel_sockets() -> Iterator[KernelSockets]:
     """Make the folder, and remove it at the end."""
-    usual = tempfile.gettempdir()
-    parent = usual if len(usual) <= MAX_TEMPORARY_LENGTH else "/tmp"
-    with tempfile.TemporaryDirectory(prefix="trainspeed-", dir=parent, ignore_cleanup_errors=True) as folder:
-        yield KernelSockets(Path(folder))
+    with folder_for_sockets() as folder:
+        yield KernelSockets(folder)
 
 
 def kernel_class(

@@ -18,6 +18,7 @@ from trainspeed.conduct.alone import measuring_alone
 from trainspeed.conduct.context import VARIABLES, Context
 from trainspeed.conduct.machine import devices
 from trainspeed.conduct.resumed import check_same_machine
+from trainspeed.conduct.worker_pool import worker_pool
 from trainspeed.core.errors import UserError
 from trainspeed.core.files import SUMMARY
 from trainspeed.core.format import minutes
@@ -61,7 +62,7 @@ def report(*, out: Path, resume: bool = False, folder: Path = NOTEBOOKS, **choic
     wanted = new_session(folder=folder, **choice)
     device, uuids, machine = devices()
     node = os.environ.get(VARIABLES["node"]) or None
-    with locked(out), measuring_alone(device, uuids):
+    with locked(out), measuring_alone(device, uuids), worker_pool() as pool:
         earlier = _Earlier(out, folder)
         old = session_to_continue(earlier.sessions, wanted.notebooks) if resume else None
         session, names = old or wanted, wanted.notebooks
@@ -83,7 +84,13 @@ def report(*, out: Path, resume: bool = False, folder: Path = NOTEBOOKS, **choic
             append_line(out / SESSIONS_FILE, asdict(session))
         models = tuple(sorted(user_models_in([session.parameters[name] for name in names])))
         context = Context(
-            id=session.session, out=out, resume=bool(old), in_report=True, user_models=models, node=node
+            id=session.session,
+            out=out,
+            resume=bool(old),
+            in_report=True,
+            user_models=models,
+            node=node,
+            worker_pool=pool,
         )
         jobs = [
             NotebookJob(

@@ -71,6 +71,10 @@ class Channel:
         """Return the channel that came with the line received last."""
         return Channel.at(self._passed.pop(0))
 
+    def hung_up(self) -> bool:
+        """Return whether the other end is closed in every process."""
+        return any(event & select.POLLHUP for _, event in self._readable.poll(0))
+
     def close(self) -> None:
         """Close this end in this process."""
         self._connection.close()
