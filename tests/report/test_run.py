@@ -1,5 +1,7 @@
 """What a report hands over to which notebooks, with a stand-in for the kernels."""
 
+from pathlib import Path
+
 import pytest
 
 import trainspeed.report.notebooks
@@ -35,6 +37,7 @@ def test_runs_every_notebook_with_the_presets_parameters_and_the_summary_last(ke
     parameters, environment = kernels.of("layout")
     assert parameters == {"blocks": 8, "batch_sizes": [32, 64]}
     (line,) = lines(out / "sessions.jsonl")
+    assert Path(environment.pop("TRAINSPEED_WORKERS")).is_absolute()
     assert environment == {
         "TRAINSPEED_REPORT": "1",
         "TRAINSPEED_OUT": str(out),
