@@ -15,8 +15,9 @@ from trainspeed.core.quantities import LINE_TYPES, PARTS
 from trainspeed.core.run import LINE, SCHEMA, Run
 from trainspeed.judge.doubts import note_sentence
 from trainspeed.judge.run_notes import run_notes
+from trainspeed.show.layer_tables import layer_table
 from trainspeed.show.notebook import _span
-from trainspeed.show.tables import layer_table, machine_table
+from trainspeed.show.tables import machine_table
 
 
 def shown(run: Run) -> None:

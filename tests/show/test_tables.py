@@ -194,6 +194,17 @@ class TestResults:
         table = rows(tables.results_table(to_frame(runs)))
         assert [row["status"] for row in table] == ["ok", "ok", "unsupported: GPUs only"]
 
+    def test_what_is_not_supported_at_any_batch_size_is_one_row(self):
+        """On a CPU five rows said that DataParallel is for GPUs."""
+        sizes = [failed_run("unsupported", "GPUs only", batch_size=n, precision="bf16") for n in (4, 8, 16)]
+        other = failed_run("unsupported", "no such arithmetic", batch_size=8, precision="fp16")
+        table = rows(tables.results_table(to_frame([make_run(batch_size=8), *sizes, other])))
+        assert [(row["batch"], row["status"]) for row in table] == [
+            ("8", "ok"),
+            ("4, 8 and 16", "unsupported: GPUs only"),
+            ("8", "unsupported: no such arithmetic"),
+        ]
+
     def test_a_block_that_failed_is_counted(self):
         """One timeout in three blocks leaves two blocks, and the status says so."""
         runs = [make_run(), make_run(block=1), failed_run("timeout", "longer than 300 s", block=2)]

@@ -8,7 +8,7 @@ from scaling_data import make_verdict
 from showing_data import cells, failed_run, make_frame, make_run, make_verdicts, rows
 from trainspeed.core.frame import to_frame
 from trainspeed.core.layer_table import row
-from trainspeed.show import tables
+from trainspeed.show import layer_tables, tables
 
 
 @pytest.fixture(scope="module")
@@ -57,7 +57,7 @@ def test_a_layer_that_forgot_the_layout_is_marked_in_words():
         "bn_axis": 3,
         "forgot": True,
     }
-    good, bad = rows(tables.layer_table("Keras, cnn10", {"channels_first": [conv, norm]}))
+    good, bad = rows(layer_tables.layer_table("Keras, cnn10", {"channels_first": [conv, norm]}))
     assert good["channels_first: shape"] == "16 × 32 × 32"
     assert good["channels_first: told"] == "channels_first"
     assert bad["channels_first: told"] == "axis 3 ◀ forgot it"
@@ -71,7 +71,7 @@ def test_a_layer_that_only_one_layout_has_leaves_the_other_empty():
     conv = {**permute, "type": "Conv2d"}
     arms = {"channels_first": [permute, {**conv, "layer": "1"}], "channels_last": [conv]}
 
-    more, both = rows(tables.layer_table("PyTorch, mine", arms))
+    more, both = rows(layer_tables.layer_table("PyTorch, mine", arms))
 
     assert (more["layer"], more["type"], more["channels_first: shape"]) == ("0", "Permute", "3 × 8 × 8")
     assert (more["channels_last: shape"], more["channels_last: told"]) == ("", "")

@@ -5,8 +5,7 @@ Every number is derived from what it is given; a failure is a row with its reaso
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from operator import itemgetter
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any
 
 import pandas as pd
@@ -25,7 +24,6 @@ from trainspeed.core.format import (
     or_nothing,
 )
 from trainspeed.core.frame import ARTICLE_EPOCHS
-from trainspeed.core.layer_table import aligned
 from trainspeed.core.machine_text import TRAINED_ON, machine_parts, trained_on
 from trainspeed.core.phase import PHASES
 from trainspeed.core.run import DATA_ROLES, Role
@@ -90,7 +88,22 @@ def results_table(frame: pd.DataFrame, *, caption: str = MEDIANS) -> Styler:
         rows.append((bool((runs["status"] == "unsupported").all()), names | cells))
         evaluated.append((int(good["test_accuracy"].notna().sum()), len(good)))
     told = f"{caption}{_of_accuracy(evaluated)}"
-    return styled([row for _, row in sorted(rows, key=itemgetter(0))], "results", told)
+    supported = [row for without, row in rows if not without]
+    return styled(
+        [*supported, *_once_for_all_sizes([row for without, row in rows if without])], "results", told
+    )
+
+
+def _once_for_all_sizes(rows: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Return one row for those that differ in nothing but the batch size: why something does not run here."""
+    size = TRAINING["batch_size"].header or "batch_size"
+    sizes: dict[tuple[Any, ...], list[Any]] = {}
+    merged: dict[tuple[Any, ...], dict[str, Any]] = {}
+    for row in rows:
+        key = tuple(str(cell) for name, cell in row.items() if name != size)
+        sizes.setdefault(key, []).append(row[size])
+        merged[key] = row | {size: row[size] if len(sizes[key]) == 1 else listed(map(str, sizes[key]))}
+    return list(merged.values())
 
 
 def _of_accuracy(evaluated: Collection[tuple[int, int]]) -> str:
@@ -218,38 +231,6 @@ def machine_table(
     for framework, packages in sorted(versions.items()):
         values[framework_name(framework)] = _joined(f"{name} {version}" for name, version in packages.items())
     return styled({"what": [*values], "value": [*values.values()]}, "machine", "The machine")
-
-
-def layer_table(name: str, arms: Mapping[str, Sequence[Mapping[str, Any]]]) -> Styler:
-    """Return a model's layers, both layouts side by side, with a mark on a layer that forgot its layout.
-
-    A layer that only one layout has leaves the cells of the other empty.
-
-    Args:
-        name: Framework and model, for the caption.
-        arms: Layout -> rows of `trainspeed.core.layer_table.row`, of the same model; one layout or two.
-    """
-    tables = list(arms.values())
-    pairs = aligned(*tables) if len(tables) == 2 else [(row,) for row in tables[0]]
-    rows = []
-    for pair in pairs:
-        layers = [layer for layer in pair if layer is not None]
-        cells = {
-            "layer": " / ".join(dict.fromkeys(layer["layer"] for layer in layers)),
-            "type": layers[0]["type"],
-        }
-        for layout, layer in zip(arms, pair, strict=True):
-            cells[f"{layout}: shape"], cells[f"{layout}: told"] = _layer_cells(layer) if layer else ("", "")
-        rows.append(cells)
-    return styled(rows, "layers", name)
-
-
-def _layer_cells(layer: Mapping[str, Any]) -> tuple[str, str]:
-    """Return the shape of a layer's output, and which layout and axis the layer was given."""
-    axis = None if layer["bn_axis"] is None else f"axis {layer['bn_axis']}"
-    mark = " ◀ forgot it" if layer["forgot"] else ""
-    shape = " × ".join(map(or_nothing, layer["output_shape"])) or MISSING
-    return shape, _joined([layer["data_format"], axis]) + mark
 
 
 def _joined(parts: Iterable[str | None]) -> str:
