@@ -11,8 +11,14 @@ from trainspeed.core.runs import RunSet
 from trainspeed.judge.comparison import verdict_between
 from trainspeed.judge.verdict import Outcome
 from trainspeed.studies.summary import plan
+from trainspeed.studies.summary.cards import card_rows
 from trainspeed.studies.summary.confirmation import Confirmed
-from trainspeed.studies.summary.fastest import fastest_against_next, fastest_library, on_several_devices
+from trainspeed.studies.summary.fastest import (
+    against_each,
+    fastest_against_next,
+    fastest_library,
+    on_several_devices,
+)
 from trainspeed.studies.summary.gains import slower_sentences, switch_sentences
 from trainspeed.studies.summary.glance import study_sentences
 
@@ -117,3 +123,15 @@ def test_the_fastest_against_the_next_is_measured_again_before_larger_difference
     assert fastest_against_next(WORLD) == [WORLD[1]]
     assert chosen(*WORLD) == chosen(*WORLD, resident) == [WORLD[1]]
     assert chosen(*map(undecided, WORLD[1:]), WORLD[0]) == [WORLD[0]], "none is the fastest"
+
+
+def test_the_chart_of_its_card_is_of_the_fastest_against_each_as_the_words_are():
+    """Beside "2.6x to 2.8x as fast" stood marks at 0.36x and 0.38x, of the others against it."""
+    drawn = against_each(fastest_library(WORLD), WORLD)
+    rows = card_rows(drawn)
+
+    assert [verdict.candidate.library for verdict in drawn] == [OPENCV, OPENCV]
+    assert [*rows["label"]] == ["OpenCV filter2D vs PyTorch", "OpenCV filter2D vs TensorFlow (graph)"]
+    assert [*rows["value"]] == pytest.approx([2.8, 2.6])
+    assert all(rows["low"] <= rows["value"]) and all(rows["value"] <= rows["high"])
+    assert {*rows["kind"]} == {str(Outcome.FASTER)}

@@ -7,7 +7,7 @@ import matplotlib.pyplot as plt
 import pandas as pd
 import pytest
 
-from search_findings import nothing_yet, whole
+from search_findings import BF16, COMPILED, FUSED, LAST, nothing_yet, whole
 from study_data import make_trial
 from trainspeed.show import waterfall
 from trainspeed.show.theme import set_theme
@@ -77,20 +77,23 @@ def test_the_band_is_what_empty_columns_say():
     assert band.get_width() == pytest.approx(2 * 2.02, abs=0.01)
 
 
-def test_a_pair_has_its_size_below_the_diagonal_and_a_small_one_no_sign():
-    (ax, *_) = combination_charts.plot_interactions(pair_rows([whole()])).axes
+def test_a_pair_is_a_row_with_its_interval_the_clear_ones_first_and_the_title_names_the_clearest():
+    figure = combination_charts.plot_interactions(pair_rows([whole()]))
+    (ax,) = figure.axes
 
-    assert [text.get_text() for text in with_gid(ax, "pair")] == ["-9", "0"]
+    labels = [" ".join(label.get_text().split()) for label in ax.get_yticklabels()]
+    assert labels == [f"{LAST.words} + {BF16.words}", f"{FUSED.words} + {COMPILED.words}"]
+    assert [len(with_gid(ax, kind)) for kind in (combination_charts.MORE, combination_charts.NOISE)] == [1, 1]
+    assert f"{LAST.words} and {BF16.words} save more together than apart" in figure.get_suptitle().replace("\n", " ")
 
 
-def test_a_switch_without_a_pair_below_or_beside_it_has_no_empty_row_or_column():
+def test_pairs_within_the_noise_leave_the_question_open():
     pairs = pair_rows([whole()])
-    first = dict(pairs[pairs["value"].notna()].iloc[0])
-    rows = [first | {"one": "a", "other": "c"}, first | {"one": "b", "other": "c"}]
-    (ax, *_) = combination_charts.plot_interactions(pd.DataFrame(rows)).axes
+    noise = pairs.assign(low=-3.0, high=3.0)
 
-    assert [label.get_text() for label in ax.get_xticklabels()] == ["a", "b"]
-    assert [label.get_text() for label in ax.get_yticklabels()] == ["c"]
+    assert combination_charts.PAIRS_QUESTION in combination_charts.plot_interactions(noise).get_suptitle()
+    spoiled = pairs.assign(value=5.0, low=2.0, high=8.0)
+    assert combination_charts.LESS in combination_charts.plot_interactions(spoiled).get_suptitle()
 
 
 def test_the_bars_lead_from_plain_to_the_total():

@@ -25,7 +25,7 @@ from trainspeed.show.series import marks
 from trainspeed.show.theme import OUTCOME_STYLES, PALE, SMALL_PT
 from trainspeed.studies.summary.collect import ReportSummary
 from trainspeed.studies.summary.confirmation import Confirmed, counts_of, gain
-from trainspeed.studies.summary.fastest import fastest_library, on_several_devices
+from trainspeed.studies.summary.fastest import against_each, fastest_library, on_several_devices
 from trainspeed.studies.summary.notebooks import ReportNotebook
 from trainspeed.studies.summary.plain_script import is_on_cores, plain_script
 from trainspeed.studies.summary.worth import not_kept_words, part_words
@@ -127,7 +127,8 @@ def _card(
     texts += [open_ for open_ in (open_text(groups, told),) if open_]
     said = "".join(f"<p>{text}</p>" for text in texts or [EMPTY])
     text = f"<div><h3>{link}</h3>{said}</div>"
-    return f'<div class="card"><div>{text}{_picture([*told], ran)}</div></div>'
+    drawn = against_each(fastest, told) if fastest else [*told]
+    return f'<div class="card"><div>{text}{_picture(drawn, ran)}</div></div>'
 
 
 def _decided(answer: Answer) -> dict[Outcome, list[tuple[str, Verdict]]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from statistics import median
 
 from trainspeed.core.convolution import AnyTrial
@@ -78,6 +78,20 @@ def fastest_library(verdicts: Iterable[Verdict]) -> Fastest | None:
         return None
     where, trial = places.pop(), arms[fastest]
     return Fastest(library=fastest, trial=trial, where=where, beaten=wins[fastest], slowest=slowest)
+
+
+def against_each(fastest: Fastest, verdicts: Iterable[Verdict]) -> list[Verdict]:
+    """Return the verdicts on the fastest library and another one, each seen from the fastest: larger is better."""
+    names, seen = fastest.trial.factor(LIBRARY), []
+    for verdict in verdicts:
+        if verdict.factor != LIBRARY or verdict.quantity != "time" or verdict.is_control:
+            continue
+        if names.words(verdict.candidate) == fastest.library:
+            seen.append(verdict)
+        elif names.words(verdict.baseline) == fastest.library:
+            sides = {"baseline": verdict.candidate, "candidate": verdict.baseline}
+            seen.append(replace(verdict, **sides, judgement=verdict.judgement.turned))
+    return seen
 
 
 def fastest_against_next(verdicts: Iterable[Verdict]) -> list[Verdict]:

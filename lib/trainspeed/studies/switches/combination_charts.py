@@ -3,74 +3,78 @@
 from __future__ import annotations
 
 import textwrap
+from collections.abc import Mapping
 
-import numpy as np
 import pandas as pd
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from trainspeed.show.axes import note_below, nothing, panels
+from trainspeed.show.forest import LABEL_LETTERS, ROW_IN, forest
 from trainspeed.show.rows import require
-from trainspeed.show.theme import SMALL_PT
+from trainspeed.show.theme import GREY, OKABE_ITO, Look
 
-PAIR_COLUMNS = ["where", "one", "other", "value"]
-
-CELL_IN = 0.36  # height of a row of the heat map
-HEAD_IN = 1.9  # for the names below it, its title and its note
-NAME_LETTERS = 24
-COLOURS = "PuOr_r"  # purple saves, orange costs; told apart in grey by the sign that is written in
-PALE_SHARE = 0.6  # of the largest size; beyond, letters are white
-LEAST_LARGEST = 5.0  # percent: of the end of the colours, so that noise is not painted like a find
+PAIR_COLUMNS = ["where", "one", "other", "value", "low", "high"]
+PAIRS_QUESTION = "Which switches need each other?"
+MOST_PAIRS = 8  # of one search: the clearest
+EDGES_IN = 1.1  # height of a panel's title, labels and note
+LEAST_END = 5.0  # percent: of the axis, so that noise does not look like a find
+# The shape of the mark tells the kinds apart without colour.
+MORE, LESS, NOISE = "save more together", "save less together", "no more than noise"
+KINDS: Mapping[str, Look] = {
+    MORE: {"color": OKABE_ITO["sky blue"], "marker": "o", "markeredgecolor": ".25"},
+    LESS: {"color": OKABE_ITO["orange"], "marker": "D", "markeredgecolor": ".25"},
+    NOISE: {"color": GREY, "marker": "X", "markeredgecolor": GREY},
+}
 
 
 def plot_interactions(pairs: pd.DataFrame) -> Figure:
-    """Draw what two switches do together beyond what they do apart: a small heat map per framework and model.
+    """Draw what two switches do together beyond what they do apart: a panel per framework and model, a row per pair.
 
     Args:
         pairs: As returned by `views.pair_rows`: a value is a change in % of a step's time, less than 0 where the two
             save more together.
     """
     require(pairs, PAIR_COLUMNS)
-    known = pairs[pairs["value"].notna()].astype({"value": float})
+    known = pairs[pairs["value"].notna()].astype(dict.fromkeys(PAIR_COLUMNS[3:], float))
     if known.empty:
         return nothing("No two switches were measured together often enough.").get_figure()
-    names = list(dict.fromkeys(known["where"]))
-    of_each = [_square(known[known["where"] == name]) for name in names]
-    heights = [CELL_IN * len(square) + HEAD_IN for square in of_each]
-    title = "Which switches need each other?"
-    figure, axes = panels(len(names), title, height_in=heights, share_x=False, share_y=False)
-    most = max(LEAST_LARGEST, known["value"].abs().max())
-    for ax, name, square in zip(axes, names, of_each, strict=True):
-        _heat_map(ax, square, most)
+    known = known.assign(
+        label=known["one"] + " + " + known["other"],
+        kind=[_kind(low, high) for low, high in zip(known["low"], known["high"], strict=True)],
+    )
+    known = known.sort_values(
+        ["kind", "value"],
+        key=lambda cells: cells.map([*KINDS].index) if cells.name == "kind" else -cells.abs(),
+    )
+    panel_rows = {name: known[known["where"] == name][:MOST_PAIRS] for name in dict.fromkeys(known["where"])}
+    heights = [EDGES_IN + ROW_IN * sum(map(_lines, rows["label"])) for rows in panel_rows.values()]
+    figure, axes = panels(len(panel_rows), _title(known), height_in=heights, share_y=False)
+    for ax, (name, rows) in zip(axes, panel_rows.items(), strict=True):
+        forest(rows, looks=KINDS, ax=ax)
+        ax.axvline(0, color=".3", linewidth=1.2, zorder=1.5, gid="zero")
         ax.set_title(name)
-    note_below(axes[-1], "% of a step's time; less than 0: together they save more")
+    ends = known[PAIR_COLUMNS[3:]].stack()
+    axes[-1].set_xlim(min(1.08 * ends.min(), -LEAST_END), max(1.08 * ends.max(), LEAST_END))
+    axes[-1].set_xlabel("change of a step's time in % beyond each alone")
+    note_below(axes[-1], "less than 0: together they save more; a line across 0 is no more than noise")
     return figure
 
 
-def _square(pairs: pd.DataFrame) -> pd.DataFrame:
-    """Return the values below the diagonal, without switches that have none there; rows and columns by name."""
-    switches = list(dict.fromkeys([*pairs["one"], *pairs["other"]]))
-    square = pd.DataFrame(np.nan, index=switches, columns=switches)
-    for one, other, value in pairs[["one", "other", "value"]].itertuples(index=False):
-        column, row = sorted((one, other), key=switches.index)
-        square.loc[row, column] = value
-    return square.dropna(how="all").dropna(how="all", axis="columns")
+def _kind(low: float, high: float) -> str:
+    if pd.isna(low) or low <= 0 <= high:
+        return NOISE
+    return MORE if high < 0 else LESS
 
 
-def _heat_map(ax: Axes, square: pd.DataFrame, most: float) -> None:
-    shown = square.to_numpy()
-    ax.imshow(shown, cmap=COLOURS, vmin=-most, vmax=most, aspect="auto", gid="pairs")
-    for (row, column), value in np.ndenumerate(shown):
-        if not np.isnan(value):
-            colour = "white" if abs(value) > PALE_SHARE * most else "black"
-            look = {"ha": "center", "va": "center", "fontsize": SMALL_PT, "color": colour, "gid": "pair"}
-            ax.text(column, row, f"{round(value) + 0:+d}" if round(value) else "0", **look)
-    rows, columns = (
-        [textwrap.shorten(name, NAME_LETTERS, placeholder=" …") for name in names]
-        for names in (square.index, square.columns)
-    )
-    ax.set_yticks(range(len(rows)), rows, fontsize=SMALL_PT)
-    ax.set_xticks(range(len(columns)), columns, fontsize=SMALL_PT, rotation=40, ha="right")
-    ax.grid(visible=False)
-    for side in ax.spines.values():
-        side.set_visible(False)
+def _title(known: pd.DataFrame) -> str:
+    """Return what was found of the clearest pair; where none is beyond the noise, the question."""
+    first = known.iloc[0]
+    if first["kind"] == NOISE:
+        return PAIRS_QUESTION
+    where = f" ({first['where']})" if known["where"].nunique() > 1 else ""
+    return f"{first['one']} and {first['other']} {first['kind']} than apart{where}"
+
+
+def _lines(label: str) -> float:
+    """Return the height of a label in lines, as `forest` sets it."""
+    return textwrap.fill(label, LABEL_LETTERS).count("\n") + 1.5

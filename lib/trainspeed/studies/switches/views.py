@@ -16,7 +16,7 @@ from trainspeed.judge.comparison import Verdict
 from trainspeed.judge.text import measured, pair
 from trainspeed.judge.verdict import Judgement, Outcome
 from trainspeed.search.claims import WaterfallBar
-from trainspeed.search.findings import Decision, Estimate, Findings
+from trainspeed.search.findings import Decision, Estimate, Findings, Interaction
 from trainspeed.search.switch import Set, Switch, combined
 from trainspeed.search.unmeasured import where
 from trainspeed.show.waterfall import GROUP, REST, STEP, TOTAL, WAY_COLUMNS
@@ -97,7 +97,7 @@ def log_alone(found: Findings, switch: Switch) -> float | None:
     return math.log(alone.speedup) if alone and alone.speedup else None
 
 
-def _of_estimate(estimate: Estimate) -> tuple[float, float | None, float | None]:
+def _of_estimate(estimate: Estimate | Interaction) -> tuple[float, float | None, float | None]:
     if not math.isfinite(estimate.se):  # the runs that there are do not tell
         return change_percent(estimate.log), None, None
     ends = (estimate.log + INTERVAL_SE * estimate.se, estimate.log - INTERVAL_SE * estimate.se)
@@ -114,7 +114,7 @@ def _of_judgement(judgement: Judgement | None) -> tuple[float | None, float | No
 def pair_rows(found: Iterable[Findings]) -> pd.DataFrame:
     """Return a row per two switches that interact: what they do together beyond what they do apart, in %."""
     rows = [
-        (where(one), *(switch.words for switch in interaction.pair), change_percent(interaction.log))
+        (where(one), *(switch.words for switch in interaction.pair), *_of_estimate(interaction))
         for one in found
         for interaction in one.interactions
     ]
