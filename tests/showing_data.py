@@ -168,7 +168,7 @@ def make_spans(count=6, *, seconds=240):
             for k in range(count)
         ]
     )
-    return rows.assign(timed=rows["active"])
+    return rows.assign(timed=rows["active"], others=[[] for _ in range(count)])
 
 
 def found(ax, gid):

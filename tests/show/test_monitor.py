@@ -48,6 +48,20 @@ class TestMonitor:
         assert found(monitor_figure.axes[0], "gpu0")[0].get_xdata()[0] == -5
         assert found(monitor_figure.axes[1], "gpu0")[0].get_ydata().max() == 30
 
+    def test_what_others_took_is_drawn_where_turns_do_not_count(self, monitor_figure):
+        """A page said that a neighbour disturbed runs, and its chart showed cores that were busy, by whom ever."""
+        spans = make_spans(2)
+        begun = spans["timed"][1][0]
+        spans["others"] = [[], [(*begun, 45.0)]]
+        figure = monitor.plot_monitor(make_samples(), spans)
+        (line,) = found(figure.axes[0], "others")
+        ((left, right),) = line.get_segments()
+
+        assert (left[1], right[1]) == (45, 45)
+        assert right[0] - left[0] == pytest.approx((begun[1] - begun[0]).total_seconds())
+        assert monitor.OTHERS in [text.get_text() for text in figure.legends[0].get_texts()]
+        assert found(monitor_figure.axes[0], "others") == [], "a quiet machine has no such line"
+
     def test_the_time_axis_has_the_same_ticks_at_every_width(self):
         """A tick that comes with the last layout of a narrow chart would be cut off at its edge."""
         figure = monitor.plot_monitor(make_samples(), make_spans(6))

@@ -39,6 +39,11 @@ MEANINGS = {  # kind of device -> sentence
     "host": "Load of the host: share of all cores that were busy.",
 }
 SEVERAL = {"gpu": "GPUs", "core": "cores"}  # kind of device -> what several are called
+OTHERS = "other processes"
+OTHERS_MEANING = (
+    "Other processes: the share of all cores that they, or the hypervisor, had in turns that they disturbed."
+)
+OTHERS_LOOK: Look = {"color": "#8B0000", "linewidth": 3}  # no colour of a framework or of a device
 HOST_LOOK: Look = {"color": ".35", "linestyle": (0, (3, 1))}
 # No colour of a framework.
 LOOKS = tuple(
@@ -79,11 +84,12 @@ def plot_monitor(samples: pd.DataFrame, runs: pd.DataFrame) -> Figure:
         samples: As returned by `trainspeed.core.monitor_csv.read_monitor`. An empty column is a line of
             text.
         runs: start, end, active (a list of the pairs of times between which it did not wait for its turn), timed (the
-            same of its turns alone, where it had some), name, framework, devices (how many it had, missing for all),
-            epoch_ends (a list of times); may have no rows.
+            same of its turns alone, where it had some), others (of each turn that others disturbed begin, end, and the
+            share of all cores, 0 to 100, that they had in it), name, framework, devices (how many it had, missing for
+            all), epoch_ends (a list of times); may have no rows.
     """
     require(samples, COLUMNS)
-    require(runs, ("start", "end", "active", "timed", "name", "framework", "devices", "epoch_ends"))
+    require(runs, ("start", "end", "active", "timed", "others", "name", "framework", "devices", "epoch_ends"))
     samples = samples.assign(utc=pd.to_datetime(samples["utc"], utc=True)).sort_values("utc")
     moments = {name: pd.to_datetime(runs[name], utc=True) for name in ("start", "end")}
     runs = runs.assign(**moments).sort_values("start")
@@ -118,7 +124,12 @@ def plot_monitor(samples: pd.DataFrame, runs: pd.DataFrame) -> Figure:
     # As many ticks whatever the width: one that comes with the last layout has no room left at the edge.
     axes[-1].xaxis.set_major_locator(MaxNLocator(MOMENTS, steps=[1, 2, 5, 10]))
     axes[-1].set_xlabel(f"{'minutes' if long else 'seconds'} since the start of the first run")
-    notes = _meanings(samples)
+    notes, taken = _meanings(samples), runs["others"].explode().dropna()
+    with_others = len(taken) > 0 and recorded[0].column == "load_percent"
+    if with_others:
+        begun, ended = (elapsed(taken.str[end]) for end in (0, 1))
+        axes[0].hlines(taken.str[2].astype(float), begun, ended, gid="others", **OTHERS_LOOK)
+        notes.append(OTHERS_MEANING)
     if 0 < len(epoch_ends) <= MAX_TICKS:
         look = {"color": ".2", "markersize": 6, "transform": axes[0].get_xaxis_transform()}
         axes[0].plot(epoch_ends, [0.05] * len(epoch_ends), "|", gid="epoch ends", **look)
@@ -131,6 +142,7 @@ def plot_monitor(samples: pd.DataFrame, runs: pd.DataFrame) -> Figure:
     if len(runs) <= MAX_NAMES:
         _number(axes[0], runs)
     lines = [Line2D([], [], label=_label(device, samples), **look) for device, look in devices.items()]
+    lines += [Line2D([], [], label=OTHERS, **OTHERS_LOOK)] if with_others else []
     legend_below(figure, [*lines, *_run_patches(runs)])
     return figure
 

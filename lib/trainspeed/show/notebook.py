@@ -27,7 +27,7 @@ from trainspeed.core.runs import Measured
 from trainspeed.judge.comparison import Verdict, as_json
 
 MOST_FILES = 5  # that a sentence names
-SPAN_COLUMNS = ["start", "end", "active", "timed", "name", "framework", "devices", "epoch_ends"]
+SPAN_COLUMNS = ["start", "end", "active", "timed", "others", "name", "framework", "devices", "epoch_ends"]
 
 
 def show_sentences(
@@ -139,6 +139,7 @@ def _of_one_node(nodes: Sequence[str | None], others: Sequence[str]) -> tuple[st
 
 def _span(run: Run) -> dict[str, Any]:
     start = datetime.fromisoformat(run.started_at)
+    cores = (run.machine.get("cores") or {}).get("logical")
 
     def moments(spans_s: Iterable[tuple[float, float]]) -> list[tuple[datetime, ...]]:
         return [tuple(start + timedelta(seconds=moment_s) for moment_s in span) for span in spans_s]
@@ -148,6 +149,11 @@ def _span(run: Run) -> dict[str, Any]:
         "end": start + timedelta(seconds=sum(run.stages_s.values())),
         "active": moments(run.active_spans_s),
         "timed": moments(run.turn_spans_s or run.active_spans_s),
+        "others": [
+            (*moments([span])[0], 100 * turn.others_cores / cores)
+            for span, turn in zip(run.turn_spans_s, run.turns, strict=True)
+            if turn.is_disturbed and cores
+        ],
         "name": ", ".join(run.trial.describe(without=("image_size", "precision", "compile"))),
         "framework": run.trial.framework,
         "devices": run.trial.cores if run.machine.get("device") == "cpu" else run.trial.devices_per_node,

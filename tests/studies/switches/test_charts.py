@@ -84,7 +84,9 @@ def test_a_pair_is_a_row_with_its_interval_the_clear_ones_first_and_the_title_na
     labels = [" ".join(label.get_text().split()) for label in ax.get_yticklabels()]
     assert labels == [f"{LAST.words} + {BF16.words}", f"{FUSED.words} + {COMPILED.words}"]
     assert [len(with_gid(ax, kind)) for kind in (combination_charts.MORE, combination_charts.NOISE)] == [1, 1]
-    assert f"{LAST.words} and {BF16.words} save more together than apart" in figure.get_suptitle().replace("\n", " ")
+    assert f"{LAST.words} and {BF16.words} save more together than apart" in figure.get_suptitle().replace(
+        "\n", " "
+    )
 
 
 def test_pairs_within_the_noise_leave_the_question_open():
