@@ -149,6 +149,16 @@ def test_a_trial_that_failed_beside_other_sizes_too_is_one_row():
     assert (row["what"], row["count"]) == ("PyTorch cnn10, channels_last, batch 32", "2")
 
 
+def test_what_fails_for_one_reason_at_every_batch_size_is_one_row():
+    runs = [failed_run("unsupported", "no GPU", batch_size=size) for size in (8, 4, 4)]
+    many, other = rows(
+        tables.failures_table(to_frame([*runs, failed_run("oom", "0.4 GB free", batch_size=8)]))
+    )
+
+    assert (many["what"], many["count"]) == ("PyTorch cnn10, channels_last, batch 4 and 8", "3")
+    assert (other["what"], other["count"]) == ("PyTorch cnn10, channels_last, batch 8", "1")
+
+
 def test_no_failure_is_no_table():
     assert tables.failures_table(to_frame([make_run()])) is None
 

@@ -193,15 +193,19 @@ def layout_effect_table(frame: pd.DataFrame) -> Styler:
 def failures_table(frame: pd.DataFrame) -> Styler | None:
     """Return a row per arm and way to fail, with the reason; None where every run ended as it should.
 
-    Counts all runs of the frame, including the control's second half and the memory runs.
+    Arms that differ in nothing but the batch size are one row. Counts all runs of the frame, including the control's second half and the memory runs.
     """
     require(frame, (*ARM_COLUMNS, "label", "status", "reason"))
     names = varying(frame)
-    rows = [
-        {"what": _what(row, names), "status": status_name(row["status"]), "reason": or_nothing(row["reason"])}
-        for _, row in frame[~succeeded(frame)].iterrows()
-    ]
-    return styled_failures(rows)
+    failed = frame[~succeeded(frame)]
+    status, reason = failed["status"].map(status_name), failed["reason"].map(or_nothing)
+    alike = [_what(row, names, "") for _, row in failed.iterrows()]
+    sizes = failed.groupby([alike, status, reason], sort=False)["batch_size"].transform(
+        lambda batch_sizes: f"batch {listed(map(str, sorted({*batch_sizes})))}"
+    )
+    whats = [_what(row, names, batch) for (_, row), batch in zip(failed.iterrows(), sizes, strict=True)]
+    rows = zip(whats, status, reason, strict=True)
+    return styled_failures([dict(zip(("what", "status", "reason"), row, strict=True)) for row in rows])
 
 
 def machine_table(
@@ -237,17 +241,21 @@ def _joined(parts: Iterable[str | None]) -> str:
     return ", ".join(filter(None, parts)) or MISSING
 
 
-def _what(row: pd.Series, names: list[str]) -> str:
-    """Return what a sentence calls a run: its arm, what varies, and its label unless it is data."""
+def _what(row: pd.Series, names: list[str], batch: str) -> str:
+    """Return what a sentence calls a run: its arm, what varies, and its label unless it is data.
+
+    Args:
+        batch: What is said of its batch size.
+    """
     framework = framework_name(row["framework"])
     phase = PHASES.get(row.get("part"))
     if phase and phase.ceiling:
         return f"{framework}, {phase.words}, {row['precision']}"
-    arm = [f"{framework} {row['model']}", row["layout"], f"batch {row['batch_size']}"]
+    arm = [f"{framework} {row['model']}", row["layout"], batch]
     # A trial that runs once more beside other sizes is the same trial: its runs are counted together.
     unnamed = pd.isna(row["label"]) or row["label"] in {*DATA_ROLES, Role.ANCHOR}
     purpose = [] if unnamed else [row["label"]]
-    return ", ".join([*arm, *(factor_text(name, row[name]) for name in names), *purpose])
+    return ", ".join([*filter(None, arm), *(factor_text(name, row[name]) for name in names), *purpose])
 
 
 def _arms(data: pd.DataFrame, factors: list[str]) -> Iterator[tuple[dict[str, str], pd.DataFrame]]:
