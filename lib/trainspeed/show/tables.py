@@ -193,7 +193,8 @@ def layout_effect_table(frame: pd.DataFrame) -> Styler:
 def failures_table(frame: pd.DataFrame) -> Styler | None:
     """Return a row per arm and way to fail, with the reason; None where every run ended as it should.
 
-    Arms that differ in nothing but the batch size are one row. Counts all runs of the frame, including the control's second half and the memory runs.
+    Arms that differ in nothing but the batch size are one row. Counts all runs of the frame, including the control's
+    second half and the memory runs.
     """
     require(frame, (*ARM_COLUMNS, "label", "status", "reason"))
     names = varying(frame)
