@@ -11,8 +11,10 @@ from pathlib import Path
 
 import pytest
 
+from conv2d_data import make_trial
 from processes_helper import is_gone, until
-from trainspeed.conduct.start import start_worker
+from trainspeed.conduct.plan import Planned
+from trainspeed.conduct.start import imports_are_timed, start_worker
 from trainspeed.conduct.worker_lease import Lease
 from trainspeed.conduct.worker_pool import worker_pool
 from trainspeed.conduct.worker_process import Unavailable, WorkerProcess
@@ -183,3 +185,13 @@ def test_a_worker_whose_environment_a_lever_sets_is_never_kept(pool, monkeypatch
 
     assert not is_gone(plain.pid)
     assert is_gone(with_lever.pid)
+
+
+@pytest.mark.parametrize(("label", "timed"), [("", True), ("A again", True), ("confirmation", False)])
+def test_a_convolution_has_new_workers_but_where_it_is_measured_again(label, timed):
+    """The front page waited for five imports, one after the other, that nobody asked for."""
+    call, training = make_trial("torch"), TRIAL
+    planned = [Planned(trial=trial, label=label, block=0) for trial in (training, call)]
+
+    assert imports_are_timed(planned) is timed
+    assert not imports_are_timed(planned[:1])

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from trainspeed.conduct.environments import environment_for
 from trainspeed.conduct.machine import find_interpreter
+from trainspeed.conduct.plan import Planned
 from trainspeed.conduct.worker_process import Unavailable, WorkerProcess
 from trainspeed.core.levers.lever import Setting
+from trainspeed.core.run import Role
 from trainspeed.worker import backends
 
 
@@ -30,3 +32,8 @@ def start_worker(
     environment |= environment_for(settings)
     pool = None if settings else pool
     return WorkerProcess(python, backends.MODULES[framework], environment=environment, pool=pool)
+
+
+def imports_are_timed(planned: Iterable[Planned]) -> bool:
+    """Return whether the seconds of an import are asked for: of a convolution, but not where it is measured again."""
+    return any(run.trial.phase.calls and Role.of(run.label) is not Role.CONFIRMATION for run in planned)

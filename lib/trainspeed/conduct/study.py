@@ -31,11 +31,10 @@ from trainspeed.conduct.plan import Plan, Planned, TrialSet, check_devices, most
 from trainspeed.conduct.progress import Progress, shown_progress
 from trainspeed.conduct.resumed import check_same_machine, check_same_versions
 from trainspeed.conduct.runner import Runner
-from trainspeed.conduct.start import start_worker
+from trainspeed.conduct.start import imports_are_timed, start_worker
 from trainspeed.conduct.timetable import Timetable
 from trainspeed.conduct.turns import TURN_S
 from trainspeed.conduct.unfinished import going_on
-from trainspeed.core.convolution import AnyTrial
 from trainspeed.core.coverage import Coverage, append_coverage, read_coverage
 from trainspeed.core.errors import PlanOnly, UserError
 from trainspeed.core.files import CHECK
@@ -141,7 +140,7 @@ class _Measuring:
             begun_s -= elapsed_s(self._runs)
         settings = {"session": context.id, "study": self._study, "device": self._device}
         settings |= {"timeout_s": timeout_s, "turn_s": turn_s, "interval_s": interval_s}
-        imports_count = any(run.trial.phase.calls for run in planned)  # a convolution's: each is timed, alone
+        pool = None if imports_are_timed(planned) else context.worker_pool
         runner = Runner(
             ledger=self._ledger,
             session=context.id,
@@ -151,7 +150,7 @@ class _Measuring:
             gpu_uuids=self._uuids,
             monitor=monitor_file(context.id, self._study, context.node),
             node=context.node,
-            start=partial(start_worker, self._uuids, pool=None if imports_count else context.worker_pool),
+            start=partial(start_worker, self._uuids, pool=pool),
             timeout_s=timeout_s,
             turn_s=turn_s,
             accuracy_blocks=self._plan.accuracy_blocks,
@@ -238,8 +237,8 @@ class _Measuring:
         self._in_vain = partial(is_in_vain, groups=table.groups, is_no_use=self._given_up.holds)
         self._begin(table, table.groups)
         to_do = [(group, table.had(group)) for group in table.groups if table.had(group) < group.most]
-        first = [one.trial for group, n in to_do if not self._in_vain(group, n) for one in group.blocks[n]]
-        runner.start_all(first, side_by_side=not any(trial.phase.calls for trial in first))
+        begin = [one for group, n in to_do if not self._in_vain(group, n) for one in group.blocks[n]]
+        runner.start_all([one.trial for one in begin], side_by_side=not imports_are_timed(begin))
         queue = BlockQueue(
             table=table,
             end_s=end_s,
@@ -252,7 +251,7 @@ class _Measuring:
             asks_first=self._plan.more_is_core,
         )
         progress = Progress(queue, show)
-        with helped_by(self._twins(runner, interval_s, first), queue, partial(self._record, progress)):
+        with helped_by(self._twins(runner, interval_s, begin), queue, partial(self._record, progress)):
             while block := queue.take():
                 progress.starting(block.planned)
                 begun_s = time.monotonic()
@@ -262,13 +261,14 @@ class _Measuring:
                     self._record(progress, block, runs, time.monotonic() - begun_s)
                 queue.finished(block)
 
-    def _twins(self, runner: Runner, interval_s: float, first: Sequence[AnyTrial]) -> StudyTwins | None:
+    def _twins(self, runner: Runner, interval_s: float, first: Sequence[Planned]) -> StudyTwins | None:
         """Return the equal nodes that share the blocks of this study; None where a report runs without a fleet.
 
         What is checked is this machine. Nodes that train together measure nothing else.
         """
+        trials = [one.trial for one in first]
         twins = () if self._study == CHECK or runner.gangs else twins_here()
-        return StudyTwins(twins, runner, self._ledger, interval_s, first) if twins else None
+        return StudyTwins(twins, runner, self._ledger, interval_s, trials) if twins else None
 
     def _begin(self, table: Timetable[PlannedGroup], groups: Sequence[PlannedGroup]) -> None:
         """Count the blocks that a resumed session has, and take all as tried from now on."""
