@@ -135,7 +135,7 @@ def test_what_is_too_small_for_its_noise_is_told_apart():
 
     assert (step.open, len(step.near), step.blocks, step.more_s) == ((), 1, None, None)
     assert step_sentences(step, "layout", 1.0, None) == [
-        "Undecided, and too small a difference for the noise here: 1 comparison, for which more than 45 blocks would "
+        "Undecided, and lost in the noise here: 1 comparison, for which more than 45 blocks would "
         "be needed. Take what is simpler."
     ]
 
@@ -165,11 +165,12 @@ def test_a_wide_interval_or_one_with_1_in_it_is_not_at_the_edge(low, high):
     [
         (
             1,
-            "1 comparison. 15 blocks would decide it, if the difference is as large as it looks now: `make ",
+            "1 comparison. 15 blocks in all would decide it, if the difference is as large as it looks now: `make ",
         ),
         (
             2,
-            "2 comparisons. 15 blocks would decide them, if the differences are as large as they look now: `make ",
+            "2 comparisons. 15 blocks in all would decide them, if the differences are as large as they look now: "
+            "`make ",
         ),
     ],
 )

@@ -6,7 +6,8 @@ from trainspeed.core.run import Role, Status
 from trainspeed.search.untried import untried, untried_in_short, untried_sentences
 from trainspeed.studies.summary.text import not_measured, without_result
 
-COMMAND = "To try them, as an empty list means all: `make report NOTEBOOKS=switches PARAMS='switches: {levers: []}'`."
+COMMAND = "To try all of them (an empty list means all): "
+COMMAND += "`make report NOTEBOOKS=switches PARAMS='switches: {levers: []}'`."
 PLAIN = make_trial(layout="channels_first")
 ON_CPU = MACHINE | {"device": "cpu", "cores": {"physical": 2, "logical": 2}}
 

@@ -142,7 +142,7 @@ def test_certainty_tells_where_blocks_noise_and_doubts():
         "not compiled."
     )
     assert "over 6 blocks" in intervals
-    assert "of 3 such intervals, at most 0.15 miss the truth on average." in intervals
+    assert "of 3 such intervals, at most 0.15 are expected to miss the truth." in intervals
     assert "1.03x (1.03 to 1.03)" in noise
     assert doubts == "1 reason to distrust this: see the [doubts](#doubts)."
 
@@ -162,7 +162,7 @@ def test_undecided_comes_with_what_would_decide_it(most, said):
     coverage = Coverage(session=SESSION, study="layout", budget_s=60, spent_s=60, groups=(group,))
     *_, step = certainty_sentences(measured(runs, coverage=coverage), judged(runs), [])
 
-    assert step.startswith("Undecided: 1 comparison. 12 blocks, about ")
+    assert step.startswith("Undecided: 1 comparison. 12 blocks in all, about ")
     assert said in step
 
 
@@ -192,7 +192,7 @@ def test_without_an_interval_the_next_step_is_six_blocks():
     runs = layout_pair([1.3] * 2)
     *_, step = certainty_sentences(measured(runs), judged(runs), [])
 
-    assert step.startswith("Undecided: 1 comparison. 6 blocks, about ")
+    assert step.startswith("Undecided: 1 comparison. 6 blocks in all, about ")
 
 
 def test_what_a_search_brings_is_not_said_to_be_measured_once_more():
@@ -202,7 +202,7 @@ def test_what_a_search_brings_is_not_said_to_be_measured_once_more():
         for several in (verdicts, [replace(v, factor="recipe") for v in verdicts])
     ]
 
-    assert ["The front page says what of it was measured once more." in text for text in told] == [
+    assert ["What was measured again in fresh blocks is on the front page." in text for text in told] == [
         True,
         False,
     ]

@@ -109,12 +109,12 @@ def test_a_control_is_no_finding():
 @pytest.mark.parametrize(
     ("device", "more", "said"),
     [
-        ("cpu", {}, "The largest run took 30 % of this machine's memory"),
-        ("gpu", {}, "The largest run took 30 % of a GPU's memory"),
+        ("cpu", {}, "The largest of these runs took 30 % of this machine's memory"),
+        ("gpu", {}, "The largest of these runs took 30 % of a GPU's memory"),
         (
             "cpu",
             {"status": Status.UNSUPPORTED, "peak_memory_bytes": None},
-            "The largest run took 30 % of this machine's memory",
+            "The largest of these runs took 30 % of this machine's memory",
         ),
         ("cpu", {"status": Status.OOM}, QUESTION),
         ("cpu", {"peak_memory_bytes": None}, QUESTION),
@@ -189,7 +189,7 @@ def test_what_a_first_look_at_accuracies_showed_is_told_thing_by_thing():
         [make_run(precision=name, test_accuracy=at) for name, at in (("fp32", 0.7), ("bf16", 0.8))],
         "precision", "fp32", "bf16", question="", quantity="accuracy",
     )  # fmt: skip
-    end = "That is a first look, which decides nothing; `accuracy_blocks: 6` would give an interval."
+    end = "Single runs differ by chance, so that this decides nothing; `accuracy_blocks: 6` would give an interval."
 
     assert accuracy_look(layouts, otherwise="?") == (
         rf"In one block, accuracy differs: channels\_last vs channels\_first by -1.5 to +0.5 points in 2 pairs. {end}"

@@ -188,8 +188,8 @@ def uneven_in_words(judgement: Judgement) -> str:
     if not is_uneven(judgement):
         return ""
     return (
-        f"the baseline's own accuracy differs by up to {judgement.baseline_range:.0f} points from block to block: "
-        f"it has trained too little to tell {margin_of(judgement):g} points, so train for more epochs or on more images"
+        f"the baseline's own accuracy differs by up to {judgement.baseline_range:.0f} points from block to block, too "
+        f"much to tell {margin_of(judgement):g} points: train for more epochs or on more images"
     )
 
 

@@ -43,8 +43,8 @@ class Decision(StrEnum):
     KEPT_UNCHECKED = "kept, accuracy not checked"
     KEPT_OPEN = "kept, accuracy undecided"
     UNCONFIRMED = "promising, not confirmed"  # the fresh blocks are missing
-    NOT_FASTER = "dropped, as not faster in combination"
-    NOT_FASTER_ALONE = "dropped, as not faster alone"
+    NOT_FASTER = "dropped, as no gain was shown in combination"
+    NOT_FASTER_ALONE = "dropped, as no gain was shown alone"
     UNDECIDED = "undecided, as only measured alone for lack of time"
     SLOWER_ALONE = "looked slower alone, and not measured further for lack of time"
     HURTS = "hurts accuracy"

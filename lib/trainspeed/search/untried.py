@@ -101,7 +101,7 @@ def untried_sentences(found: Sequence[Untried]) -> list[str]:
         try_all = command_with(f"make report NOTEBOOKS={study}", study, "levers", "[]")
         sentences.append(
             f"{study}: switches that could be tried here had no run. {' '.join(map(_levers, searches))} "
-            f"To try them, as an empty list means all: {try_all}."
+            f"To try all of them (an empty list means all): {try_all}."
         )
     if found and all(one.batches for one in found):
         larger = [

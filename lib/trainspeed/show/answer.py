@@ -162,7 +162,7 @@ def certainty_sentences(
         setting = [*where_measured(sure, measured), *shared_words(sure)]
         sentences.append(f"Measured on: {', '.join(setting)}.")
         sentences.append(_intervals(sure, len(verdicts)))
-    noise = [f"{size_of(v)} ({interval_of(v)})" for v in control if v.low is not None]
+    noise = [f"{_whose(v)} {size_of(v)} ({interval_of(v)})" for v in control if v.low is not None]
     if noise:
         sentences.append(
             f"The same setting measured twice, as if it were two: {listed(noise)}. That much is noise alone."
@@ -177,20 +177,25 @@ def certainty_sentences(
     return [*sentences, *step_sentences(step, measured.study, measured.wall_s, measured.coverage)]
 
 
+def _whose(control: Verdict) -> str:
+    """Return what was measured twice, in short: "PyTorch, cnn10"."""
+    return escape(", ".join(control.baseline.describe()[:2]))
+
+
 def _intervals(sure: Sequence[Verdict], all_of_them: int) -> str:
     blocks = sorted({verdict.blocks for verdict in sure})
     span = f"{blocks[0]}" if len(blocks) == 1 else f"{blocks[0]} to {blocks[-1]}"
     chance = f"{expected_false(len(sure)):.2g}"
     told = (
         f"Each is a {percent(CONFIDENCE)} interval over {span} blocks of fresh processes; of {len(sure)} such "
-        f"intervals, at most {chance} miss the truth on average."
+        f"intervals, at most {chance} are expected to miss the truth."
         if len(sure) > 1
         else f"It is a {percent(CONFIDENCE)} interval over {span} blocks of fresh processes."
     )
     chosen = (
         "The total was measured in blocks that were not used to choose the switches."
         if any(verdict.factor == RECIPE for verdict in sure)
-        else "The front page says what of it was measured once more."
+        else "What was measured again in fresh blocks is on the front page."
     )
     return f"{told} Comparisons in all: {all_of_them}. {chosen}"
 
@@ -209,7 +214,7 @@ def step_sentences(step: NextStep | None, study: str, wall_s: float, coverage: C
         sentences.append(f"Undecided: {decided_by(step, study, wall_s, coverage)}")
     if step.near:
         sentences.append(
-            "Undecided, and too small a difference for the noise here: "
+            "Undecided, and lost in the noise here: "
             f"{counted(len(step.near), 'comparison')}, for which more than {MOST_BLOCKS} blocks would be needed. Take "
             "what is simpler."
         )
@@ -247,7 +252,9 @@ def how_to_measure(step: NextStep, study: str, wall_s: float, coverage: Coverage
         if len(step.open) == 1
         else "them, if the differences are as large as they look now"
     )
-    return f"{step.blocks} blocks{time} would decide {if_so}: {_command(step, study, wall_s, coverage)}"
+    return (
+        f"{step.blocks} blocks in all{time} would decide {if_so}: {_command(step, study, wall_s, coverage)}"
+    )
 
 
 def _command(step: NextStep, study: str, wall_s: float, coverage: Coverage | None) -> str:

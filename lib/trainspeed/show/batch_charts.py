@@ -106,7 +106,7 @@ def plot_ratio_trend(frame: pd.DataFrame, *, title: str = "") -> Figure:
     layout = data["layout"].iloc[0] if one_layout else ""
     shown = "Speed-up of one framework over another" + f": {layout}" * one_layout
     name_suffix = f", {layout}" * (one_layout and bool(title))
-    ylabel = "speed-up, log scale\n(above 1: first named faster)"
+    ylabel = "speed-up, log scale\n(more than 1: first named faster)"
     return _by_batch(data, title or shown, ylabel, name_suffix=name_suffix, ratio=True)
 
 

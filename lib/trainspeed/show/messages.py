@@ -129,7 +129,7 @@ def accuracy_look(verdicts: Sequence[Verdict], *, otherwise: str) -> str:
         for versus, several in groups.items()
     )
     return (
-        f"In {_in_blocks(seen)}, accuracy differs: {said}. That is a first look, which decides nothing; "
+        f"In {_in_blocks(seen)}, accuracy differs: {said}. Single runs differ by chance, so that this decides nothing; "
         f"`accuracy_blocks: {MIN_BLOCKS}` would give an interval."
     )
 
@@ -147,7 +147,7 @@ def _in_blocks(verdicts: Sequence[Verdict]) -> str:
 
 
 def of_memory(runs: Collection[Run], *, otherwise: str) -> str:
-    """Return how much one run took at most: "The largest run took 30 % of this machine's memory".
+    """Return how much one run took at most: "The largest of these runs took 30 % of this machine's memory".
 
     Args:
         otherwise: The title where a run did not fit, or did not tell what it took.
@@ -156,7 +156,7 @@ def of_memory(runs: Collection[Run], *, otherwise: str) -> str:
     if use.fullest is None or use.out_of_memory or use.untold:
         return otherwise
     of = "this machine's" if use.fullest.machine.get("device") == "cpu" else "a GPU's"
-    return f"The largest run took {percent_used(memory_share(use.fullest))} of {of} memory"
+    return f"The largest of these runs took {percent_used(memory_share(use.fullest))} of {of} memory"
 
 
 def of_throughput(runs: Collection[Run]) -> str:

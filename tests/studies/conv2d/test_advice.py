@@ -86,7 +86,7 @@ def test_where_no_gpu_was_used_libraries_are_compared_and_no_device(opencv, fast
 def test_cpu_cores_that_share_the_images_are_called_so():
     runs = on_cores(make_runs(CORE, lambda t, _: {1: 4.0, 2: 1.0, 4: 2.0}[t.devices]))
 
-    said = "2 CPU cores share the images: 4.00x (4.00 to 4.00) over one core; a plain script uses all."
+    said = "2 CPU cores share the images: 4.00x (4.00 to 4.00) over one core; a plain script uses all cores."
     assert f"TensorFlow (graph): {said}" in advised(runs)
 
 

@@ -11,6 +11,7 @@ from trainspeed.judge.answer import answers
 from trainspeed.judge.verdict import Outcome
 from trainspeed.studies.summary import cards
 from trainspeed.studies.summary.confirmation import Confirmed
+from trainspeed.studies.summary.gains import switch_sentences
 from trainspeed.studies.summary.notebooks import ReportNotebook
 
 HOSTILE = 'x"><img src=//evil onerror=go()>'
@@ -27,12 +28,25 @@ def test_a_card_says_what_fresh_blocks_say_and_marks_no_gain_that_they_refuted()
     (answer,) = answers(told)
 
     said = cards.card_text(answer, told)
-    assert "(1.30x; confirmed in fresh blocks)" in said
+    assert "(1.30x; in fresh blocks, 1.30x at first)" in said
     assert "1.50x" not in said
     open_ = cards.open_text([answer], told)
     assert open_.startswith("<strong>Undecided</strong>: ")
     assert "(1.50x; not confirmed, but slower in fresh blocks)" in open_
     assert [*cards.card_rows([*told])["kind"]] == ["faster", "undecided"]
+
+
+def test_a_gain_that_fresh_blocks_confirm_has_their_size_first():
+    """What is found first is the likelier to be too large: a card said 1.48x of what fresh blocks put at 1.43x."""
+    first, again = verdict(1.48), verdict(1.43)
+    report = report_of(first)
+    one = Confirmed(first=first, again=again)
+    ((shown, remark),) = cards.remarked([first], report, {first: one}).items()
+
+    assert (shown.speedup, shown.low, shown.high) == (again.speedup, again.low, again.high)
+    assert remark == "; in fresh blocks, 1.48x at first"
+    (line,) = switch_sentences(report, [one])
+    assert line.startswith("**1.43x** (") and line.endswith(", 1.48x at first.")
 
 
 def test_a_card_says_what_is_of_an_earlier_session():

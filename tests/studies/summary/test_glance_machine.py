@@ -54,8 +54,8 @@ def test_the_machine_has_the_versions_of_what_was_measured_on_it():
 def test_memory_is_that_of_the_fullest_run_on_the_smallest_device(machine, share, taker):
     """The share is rounded as the size beside it is. On a CPU it is what a process added after its start."""
     runs = [make_run(machine=machine, peak_memory_bytes=int(size * GB)) for size in (1, 2.002)]
-    said = f"at most 2.00 GB, {share}, by one {taker} ([layout](layout.html))."
-    assert fact("Memory", *runs) == f"no run ran out of memory; {said}"
+    said = f"at most 2.00 GB, {share}, by one {taker} ([layout](layout.html): cnn10)."
+    assert fact("Memory", *runs) == f"no run ran out; {said}"
     assert fact("Memory", *runs, make_run(status=Status.CRASHED)) == said
 
 
@@ -64,7 +64,9 @@ def test_memory_leads_to_the_section_that_shows_it(tmp_path):
     for headings, place in ((("Result", "Memory, compiling"), "memory-compiling"), (("Result",), "result")):
         write_notebook(tmp_path, "layout", [shows(heading, []) for heading in headings])
         write_page(tmp_path, "layout")
-        assert fact("Memory", run, notebooks=notebooks_in(tmp_path)).endswith(f"(layout.html#{place})).")
+        assert fact("Memory", run, notebooks=notebooks_in(tmp_path)).endswith(
+            f"(layout.html#{place}): cnn10)."
+        )
 
 
 def test_what_did_not_fit_is_told_before_what_was_used():
@@ -72,7 +74,8 @@ def test_what_did_not_fit_is_told_before_what_was_used():
     said = fact("Memory", *failed, make_run(machine=ON_GPU, peak_memory_bytes=GB), make_run())
 
     assert said == (
-        "[1 trial did not fit](#what-was-not-measured); at most 1.00 GB, 25 %, by one run ([layout](layout.html))."
+        "[1 trial did not fit](#what-was-not-measured); at most 1.00 GB, 25 %, by one run "
+        "([layout](layout.html): cnn10)."
     )
 
 

@@ -96,10 +96,10 @@ def test_a_gain_has_the_throughput_that_it_starts_from_where_its_runs_are_there(
     best = replace(best, baseline=replace(best.baseline, dataset="auto"))  # as it was asked for
 
     (said,) = headline(report_of(best, runs=tuple(runs)))
-    assert f"**1.30 times as fast** (1.30 to 1.31), from {median(rates):.3g} images/s: " in said
+    assert f"**1.30 times as fast** (1.30 to 1.31), plain {median(rates):.3g} images/s: " in said
     whole = report_of(best, verdict(1.5, factor="recipe"), runs=tuple(runs))
     assert "images/s" not in headline(whole)[0], "it is short, for a phone"
-    assert f"; from {median(rates):.3g} images/s" in recipe_sentences(whole)[0]
+    assert f"; plain {median(rates):.3g} images/s" in recipe_sentences(whole)[0]
     assert "images/s" not in headline(report_of(verdict(9.0, study="conv2d"), runs=tuple(runs)))[0]
     assert "images/s" not in headline(report_of(best))[0]
 
@@ -112,7 +112,7 @@ def test_what_fresh_blocks_confirm_has_the_throughput_of_its_own_study():
     held = Confirmed(first=best, again=replace(best, study="summary"))
 
     (said,) = headline(report_of(best, runs=(*runs, *slow)), [held])
-    assert f", from {median(rates):.3g} images/s: " in said
+    assert f", plain {median(rates):.3g} images/s: " in said
 
 
 def test_of_what_pays_together_the_throughput_is_that_of_its_fresh_blocks():
@@ -120,7 +120,7 @@ def test_of_what_pays_together_the_throughput_is_that_of_its_fresh_blocks():
     whole = report_of(verdict(1.5, factor="recipe"), runs=(*runs_of("layout"), *fresh))
     rate = median(run.images_per_s for run in fresh)
 
-    assert f"; from {rate:.3g} images/s" in recipe_sentences(whole)[0]
+    assert f"; plain {rate:.3g} images/s" in recipe_sentences(whole)[0]
 
 
 def test_else_the_largest_gain_that_fresh_blocks_confirm_before_a_larger_one_that_was_found_once():

@@ -43,6 +43,7 @@ def test_a_plain_script_that_another_study_measured_is_told_with_both_medians_wh
     (loss,) = slower_sentences(report)
     assert loss.startswith("2 devices (ddp)") and "**" not in loss, "no size that looks like a gain"
     assert loss.endswith(f") over one core; by medians, not paired, {FASTER}.".replace("s_f", "s\\_f"))
+    assert "**no gain over a plain script** for PyTorch" in line and "faster**" not in line
     (remark,) = remarked([VERDICT], report, {}).values()
     assert remark == f"; over one core; by medians, not paired, {FASTER}"
     unmeasured = report_of(VERDICT, runs=several[:1], notebooks=(PAGE,))

@@ -74,7 +74,7 @@ def test_a_gain_that_fresh_blocks_did_not_show_again_does_not_pass_for_one():
     first, second, third = switch_sentences(report_of(held, lost, failed), confirmed)
 
     place = " in [fresh blocks](#measured-again-in-fresh-blocks)"
-    assert first.endswith(f"([layout](layout.html)); confirmed{place}, 2.00x.")
+    assert first.endswith(f"([layout](layout.html)); confirmed{place}, 2.00x at first.")
     assert second.endswith(f"([layout](layout.html)); not confirmed, but slower{place}, 0.902x.")
     assert third.endswith("([layout](layout.html)).")
 
@@ -141,7 +141,7 @@ def test_undecided_comes_with_the_blocks_the_time_and_the_command():
     runs = runs_of("layout", 1.3, blocks=2)
     (said,) = undecided_sentences(report_of(*verdicts_of(runs)[:1], runs=runs))
 
-    assert said.startswith("layout: 1 comparison. 6 blocks, about ")
+    assert said.startswith("layout: 1 comparison. 6 blocks in all, about ")
     assert "`make report NOTEBOOKS=layout BUDGET=" in said and said.endswith(
         "m PARAMS='layout: {blocks: 6}'`."
     )
@@ -157,7 +157,7 @@ def test_what_no_number_of_blocks_decides_is_one_sentence_for_all_studies():
     verdicts = [replace(verdict(study=study), judgement=near) for study in ("layout", "amp")]
 
     assert undecided_sentences(report_of(*verdicts)) == [
-        "Differences too small for the noise here, for which more than 45 blocks would be needed: layout (1), amp (1). "
+        "Differences that the noise here hides, for which more than 45 blocks would be needed: layout (1), amp (1). "
         "Take what is simpler."
     ]
 
@@ -176,7 +176,7 @@ def test_what_is_too_small_by_itself_and_pays_with_others_is_not_to_be_left_out(
     whole = replace(verdict(1.7), study="switches", factor="recipe")
 
     assert undecided_sentences(report_of(alone, whole)) == [
-        "Differences too small for the noise here, for which more than 45 blocks would be needed: layout (1); by "
+        "Differences that the noise here hides, for which more than 45 blocks would be needed: layout (1); by "
         "themselves: they are part of what pays together."
     ]
 
@@ -198,14 +198,16 @@ def test_a_gain_of_a_precision_is_told_with_its_accuracy():
             -1.0,
             0.4,
             "switches: the accuracy of PyTorch, cnn10 (+0.0 points, -1.0 to +0.4) is undecided: its whole interval "
-            "would have to lie above -0.5 points. 24 blocks would decide it, if the difference is as large as it looks "
+            "would have to lie above -0.5 points. 24 blocks in all would decide it, if the difference is as large "
+            "as it looks "
             "now: `make report NOTEBOOKS=switches BUDGET=1m PARAMS='switches: {confirm_blocks: 24}'`.",
         ),
         (  # only the end towards the margin counts
             -1.0,
             38.0,
             "switches: the accuracy of PyTorch, cnn10 (+0.0 points, -1.0 to +38.0) is undecided: its whole interval "
-            "would have to lie above -0.5 points. 24 blocks would decide it, if the difference is as large as it looks "
+            "would have to lie above -0.5 points. 24 blocks in all would decide it, if the difference is as large "
+            "as it looks "
             "now: `make report NOTEBOOKS=switches BUDGET=1m PARAMS='switches: {confirm_blocks: 24}'`.",
         ),
         (

@@ -11,7 +11,7 @@ from trainspeed.judge.verdict import Outcome
 from trainspeed.search.untried import searched
 from trainspeed.studies.summary.gains import switch_sentences
 from trainspeed.studies.summary.glance import study_sentences
-from trainspeed.studies.summary.worth import is_part, not_kept_words, worthwhile
+from trainspeed.studies.summary.worth import is_part, not_kept_words, slower_elsewhere, worthwhile
 
 GPU = {"device": "gpu"}
 
@@ -107,3 +107,16 @@ def test_what_a_search_tried_and_did_not_keep_says_so_wherever_it_is_called_fast
     )
     on_gpu = [replace(run, machine=MACHINE | {"device": "gpu"}) for run in runs]
     assert not_kept_words(gain, [kept], searched(on_gpu)) == "; tried in switches and not kept"
+
+
+def test_the_code_to_paste_comes_with_what_was_slower_for_another_model():
+    """A program switched bf16 on for any model, and the same report had it at 0.62x for mobilenet."""
+    bf16 = verdict(0.62, study="amp")
+    plain, best = bf16.baseline, replace(bf16.candidate, levers=(("optimizer", "fused"),))
+    other = replace(bf16, baseline=replace(plain, model="mobilenet", image_size=32))
+    other = replace(other, candidate=replace(bf16.candidate, model="mobilenet", image_size=32))
+
+    assert slower_elsewhere([(plain, best)], [bf16]) == [], "of its own model the search knows more"
+    (said,) = slower_elsewhere([(plain, best)], [bf16, other])
+    assert "slower. bf16 vs" in said and "mobilenet" in said and "0.62" in said
+    assert slower_elsewhere([(plain, replace(plain, compile=True))], [other]) == []

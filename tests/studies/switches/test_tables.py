@@ -179,7 +179,7 @@ def test_each_row_of_the_costs_says_in_which_blocks_it_was_measured():
     [
         (2.0, 9, "2 epochs"),
         (1.75, 9, "3 epochs"),  # after 2.33 it is even, after 2 it is behind
-        (2.0, 1, "no saving shown (1 block)"),
+        (2.0, 1, "undecided (1 block)"),
         (1.005, 9, "no saving shown"),  # within the margin
         (0.9, 9, "never: no time is saved"),
     ],

@@ -135,7 +135,7 @@ def _device_counts(verdicts: Sequence[Verdict], *, cores: bool) -> list[str]:
             best = max(wins, key=lambda v: v.speedup)
             several = f"{best.candidate.devices} {device}s"
             sentences.append(
-                f"{library}: {several} share the images: {_times(best)} over one core; a plain script uses all."
+                f"{library}: {several} share the images: {_times(best)} over one core; a plain script uses all cores."
                 if cores
                 else f"{library}: share the images over {several}: {_times(best)}."
             )

@@ -65,7 +65,7 @@ def how_to_read_frameworks(trend: pd.DataFrame) -> str:
     shown = listed(
         [f"{escape(model_of(model))} ({counted(number, 'block')})" for model, number in blocks.items()]
     )
-    return f"How to read the chart: above 1, the framework named first is faster. Shown: {shown}."
+    return f"How to read the chart: where it is more than 1, the framework named first is faster. Shown: {shown}."
 
 
 def framework_verdicts(runs: Sequence[Run]) -> list[Verdict]:

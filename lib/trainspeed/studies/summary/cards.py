@@ -27,7 +27,7 @@ from trainspeed.studies.summary.collect import ReportSummary
 from trainspeed.studies.summary.confirmation import Confirmed, counts_of, gain
 from trainspeed.studies.summary.fastest import against_each, fastest_library, on_several_devices
 from trainspeed.studies.summary.notebooks import ReportNotebook
-from trainspeed.studies.summary.plain_script import is_on_cores, plain_script
+from trainspeed.studies.summary.plain_script import beaten, is_on_cores, plain_script
 from trainspeed.studies.summary.worth import not_kept_words, part_words
 
 MOST_ROWS = 5  # of a card's chart
@@ -67,29 +67,38 @@ def _place(verdicts: Sequence[Verdict]) -> tuple[bool, bool]:
 
 
 def remarked(
-    verdicts: Sequence[Verdict], report: ReportSummary, again: Mapping[Verdict, Confirmed]
+    verdicts: Sequence[Verdict],
+    report: ReportSummary,
+    again: Mapping[Verdict, Confirmed],
+    *,
+    brief: bool = False,
 ) -> dict[Verdict, str]:
     """Return the verdicts with what a card has to say beside each: what fresh blocks say of it, how old it is,
     that it is over one core, and whether it is part of what pays together, or was tried there and not kept.
 
-    What fresh blocks refuted is undecided: one measurement says so, the other one not.
+    What fresh blocks confirmed has their size, which is all that is said of it in brief. What they refuted is
+    undecided: one measurement says so, the other one not.
     """
     remarks = {}
     for verdict in verdicts:
         one = again.get(verdict)
         still = one and verdict.outcome is one.again.outcome is Outcome.UNDECIDED
         said = [f"{one.word} in fresh blocks"] if one and not still else []
+        first = verdict
+        if one and one.holds:  # what was found first is the likelier to be too large
+            verdict = replace(verdict, judgement=one.again.judgement)
+            said = [f"in fresh blocks, {size_of(first)} at first"] if not brief else []
         said += ["from an earlier session"] if report.is_older(verdict.session) else []
-        if is_on_cores(verdict, report.machine):
-            plain = plain_script(verdict, report.machine, report.runs)
+        if is_on_cores(first, report.machine):
+            plain = plain_script(first, report.machine, report.runs)
             faster = verdict.outcome is Outcome.FASTER
             over = "over one core" if plain else OVER_ONE_CORE
             said += [over] * faster + ([plain.words] if plain else [])
-        said += filter(None, [part_words(verdict, report.kept, report.verdicts)])
+        said += filter(None, [part_words(first, report.kept, report.verdicts)])
         if one and one.refuted:
             open_ = replace(verdict.judgement, outcome=Outcome.UNDECIDED)
             verdict = replace(verdict, judgement=open_)
-        tried = not_kept_words(verdict, report.kept, report.searches)
+        tried = not_kept_words(first, report.kept, report.searches)
         remarks[verdict] = "".join(f"; {remark}" for remark in said) + tried
     return remarks
 
@@ -117,7 +126,8 @@ def _card(
     several = on_several_devices(fastest, report.runs.of_study(ran.name)) if fastest else ""
     first = "; ".join(filter(None, [fastest.words, several])) if fastest else ""
     texts = [f"<strong>Fastest</strong>: {html.escape(first)}."] if first else []
-    texts += [card_text(answer, told) for answer in decided[:shown]]
+    words = beaten(told, report.machine, report.runs)
+    texts += [card_text(answer, told, words) for answer in decided[:shown]]
     rest = [_decided(answer).values() for answer in decided[shown:]]
     more = [verdict for groups in rest for settings in groups for _, verdict in settings]
     if more:
@@ -135,12 +145,23 @@ def _decided(answer: Answer) -> dict[Outcome, list[tuple[str, Verdict]]]:
     return {outcome: several for outcome, several in answer.settings.items() if outcome != Outcome.UNDECIDED}
 
 
-def card_text(answer: Answer, remarks: Mapping[Verdict, str] = NO_REMARKS) -> str:
-    """Return what was decided about one comparison as HTML, in short; remarks are as of `remarked`."""
+def card_text(
+    answer: Answer, remarks: Mapping[Verdict, str] = NO_REMARKS, words: Mapping[Verdict, str] = NO_REMARKS
+) -> str:
+    """Return what was decided about one comparison as HTML, in short.
+
+    Args:
+        remarks: As of `remarked`.
+        words: What is said of a verdict instead of its outcome: see `beaten`.
+    """
     said = []
     for outcome, settings in _decided(answer).items():
-        names = _named([*settings], remarks)
-        said.append(f"<strong>{html.escape(OUTCOMES.get(outcome, str(outcome)))}</strong> for {names}")
+        by_word: dict[str, list[tuple[str, Verdict]]] = {}
+        for name, verdict in settings:
+            word = words.get(verdict, OUTCOMES.get(outcome, str(outcome)))
+            by_word.setdefault(word, []).append((name, verdict))
+        for word, several in by_word.items():
+            said.append(f"<strong>{html.escape(word)}</strong> for {_named(several, remarks)}")
     return f"{html.escape(answer.versus)}: {'; '.join(said)}."
 
 

@@ -68,7 +68,7 @@ def recipe_results(report: ReportSummary, *outcomes: Outcome) -> list[str]:
         points = gain_accuracy(verdict, report)
         open_ = points and verdict.outcome is points.outcome is Outcome.UNDECIDED
         plain = plain_images_per_s(verdict, report)
-        compared = "" if plain is None else f"; from {three(plain)} images/s"
+        compared = "" if plain is None else f"; plain {three(plain)} images/s"
         compared += f"; {accuracy_words(points)}" if points and not open_ else ""
         sentences.append(
             linked(report, verdict, escape(compared), name=pair(verdict.baseline, verdict.candidate))
@@ -102,6 +102,7 @@ def switch_sentences(
     faster = [verdict for verdict in report.switches if verdict.outcome is Outcome.FASTER]
     convolutions = _convolutions(report, _apart(report, faster)[1], confirmed, faster=True)
     if gains:
+        fresh = {c.first: c for c in confirmed}
         again = {c.first: _in_fresh_blocks(c) for c in confirmed}
         largest = [
             linked(
@@ -112,6 +113,7 @@ def switch_sentences(
                     not_kept_words(verdict, report.kept, report.searches) + switch_accuracy(verdict, report)
                 ),
                 name=_short(verdict, unsaid),
+                again=fresh.get(verdict),
             )
             for verdict in gains[:MAX_SENTENCES]
         ]
@@ -141,9 +143,14 @@ def slower_sentences(
     slower, single = _apart(report, slower)
     worse = [verdict for verdict in report.verdicts if verdict.outcome is Outcome.WORSE]
     same = [verdict for verdict in report.switches if verdict.outcome is Outcome.SAME]
-    again = {c.first: _in_fresh_blocks(c) for c in confirmed}
+    fresh, again = {c.first: c for c in confirmed}, {c.first: _in_fresh_blocks(c) for c in confirmed}
+
+    def told(verdict: Verdict) -> str:
+        name = _short(verdict, unsaid)
+        return linked(report, verdict, again.get(verdict, ""), name=name, again=fresh.get(verdict))
+
     losses, others = (
-        [linked(report, verdict, again.get(verdict, ""), name=_short(verdict, unsaid)) for verdict in several]
+        [told(verdict) for verdict in several]
         for several in (slower[:MAX_SENTENCES], (*in_order(worse), *same[:MAX_SENTENCES]))
     )
     rest = _rest(slower, "smaller loss", "smaller losses")
@@ -236,7 +243,7 @@ def _convolutions(
     if verdicts:
         (count,) = counts_of(verdicts, confirmed)
         size = f"the largest difference {size_of(verdicts[0])} ({interval_of(verdicts[0])})"
-        said.append(f"{'in other comparisons ' * bool(said)}{count}, {size}")
+        said.append(f"{'of other switches ' * bool(said)}{count}, {size}")
     if not said:
         return []
     first = (verdicts or calls)[0]
@@ -252,18 +259,29 @@ def _rest(verdicts: Sequence[Verdict], *noun: str) -> list[str]:
 def _in_fresh_blocks(confirmed: Confirmed) -> str:
     if confirmed.again is None:
         return ""
-    size = f", {size_of(confirmed.again)}" if confirmed.again.low is not None else ""
-    return f"; {confirmed.word} in [fresh blocks](#measured-again-in-fresh-blocks){size}"
+    blocks = f"; {confirmed.word} in [fresh blocks](#measured-again-in-fresh-blocks)"
+    if confirmed.holds:  # the size before it is theirs
+        return f"{blocks}, {size_of(confirmed.first)} at first"
+    return f"{blocks}, {size_of(confirmed.again)}" if confirmed.again.low is not None else blocks
 
 
-def linked(report: ReportSummary, verdict: Verdict, more: str = "", *, name: str | None = None) -> str:
+def linked(
+    report: ReportSummary,
+    verdict: Verdict,
+    more: str = "",
+    *,
+    name: str | None = None,
+    again: Confirmed | None = None,
+) -> str:
     """Return a verdict's size, interval and outcome, what it is about, and a link to where it comes from.
 
     Args:
         more: Markdown, at the end.
         name: Of the verdict, where it is another one than its own.
+        again: What became of it in fresh blocks: where these confirm it, the size is theirs.
     """
-    size, ends = size_of(verdict, verdict.quantity), interval_of(verdict, verdict.quantity)
+    judged = verdict if again is None or not again.holds else again.again
+    size, ends = size_of(judged, verdict.quantity), interval_of(judged, verdict.quantity)
     outcome = outcome_word(verdict.judgement, verdict.quantity)
     outcome = OUTCOME_WORDS.get(outcome, outcome)
     page = report.place_of(verdict)

@@ -29,13 +29,12 @@ from trainspeed.studies.summary.doubts import doubt_text, evidence_text
 from trainspeed.studies.summary.fastest import LIBRARY, fastest_library, on_several_devices
 from trainspeed.studies.summary.gains import study_link
 from trainspeed.studies.summary.headline import HeadlineOutcome, compared, headline_gains, to_paste
-from trainspeed.studies.summary.plain_script import is_on_cores, plain_words
+from trainspeed.studies.summary.plain_script import beaten, is_on_cores, plain_words
 from trainspeed.studies.summary.text import without_result_in_short
 
 MOST_NAMED = 4  # settings that a line names: it has to be short on a phone
 NAMED_OF_MORE = 2  # where there are more than these
 MOST_OTHERS = 2  # comparisons after the first one that a line tells
-HELD = "; confirmed in fresh blocks"  # how a remark on what was confirmed begins
 FEW_STEPS = 100  # of an epoch; those of real trainings have hundreds and more
 
 NO_GAIN = "not against a plain script"
@@ -68,7 +67,7 @@ def _study(
     ran: ReportNotebook, verdicts: Sequence[Verdict], report: ReportSummary, confirmed: Sequence[Confirmed]
 ) -> Marked:
     """Return the first comparison's answer, setting by setting, and how many more there are."""
-    remarks = remarked(verdicts, report, {c.first: c for c in confirmed if c.again})
+    remarks = remarked(verdicts, report, {c.first: c for c in confirmed if c.again}, brief=True)
     told = [*remarks]
     at_first = dict(zip(told, verdicts, strict=True))
     groups = answers(told)
@@ -81,8 +80,8 @@ def _study(
         said = listed(counts) + _where(every, report)
         lost = {one.first for one in confirmed if one.unconfirmed} & {*verdicts}
         if fastest := fastest_library(told):
-            beaten = [*fastest.beaten]
-            others = beaten[0] if len(beaten) == 1 else f"{len(beaten)} others"
+            slower = [*fastest.beaten]
+            others = slower[0] if len(slower) == 1 else f"{len(slower)} others"
             where = _where([verdict for verdict in told if verdict.factor == LIBRARY], report)
             several = on_several_devices(fastest, report.runs.of_study(ran.name))
             first = (
@@ -97,10 +96,11 @@ def _study(
         # What is no gain here has none that was confirmed; how a plain script compares is said after all of them.
         remarks = dict.fromkeys(remarks, "")
     page = study_link(ran.name, ran.page)
-    said = _settings(groups[0], remarks, page) + where
+    words = beaten(told, report.machine, report.runs)
+    said = _settings(groups[0], remarks, page, words) + where
     others = groups[1:]
     if 0 < len(others) <= MOST_OTHERS:
-        more = "".join(f"; {escape(_short(own))}: {_settings(own, remarks, page)}" for own in others)
+        more = "".join(f"; {escape(_short(own))}: {_settings(own, remarks, page, words)}" for own in others)
     else:
         more = f"; {counted(len(every) - len(first), 'more comparison')}" if others else ""
     versus = groups[0].versus if len(first) == 1 else _short(groups[0])
@@ -112,17 +112,19 @@ def _short(answer: Answer) -> str:
     return answer.versus.partition(" vs ")[0]
 
 
-def _settings(answer: Answer, remarks: Mapping[Verdict, str], page: str) -> str:
+def _settings(answer: Answer, remarks: Mapping[Verdict, str], page: str, words: Mapping[Verdict, str]) -> str:
     """Return the sizes in the settings of an answer, the largest with each outcome before the others.
 
     Args:
+        words: As of `card_text`.
         page: A link to the page that has those that are not named.
     """
     several = [(outcome, *one) for outcome, settings in answer.settings.items() for one in settings]
     if len(several) == 1:
         ((outcome, name, verdict),) = several
         size = f"{size_of(verdict)}{escape(remarks[verdict])}"
-        return f"**{OUTCOMES.get(outcome, outcome)}** for {escape(name)} ({size})"
+        word = words.get(verdict, OUTCOMES.get(outcome, outcome))
+        return f"**{word}** for {escape(name)} ({size})"
     leading = {outcome: settings[0][1] for outcome, settings in answer.settings.items()}
     several.sort(key=lambda one: one[2] is not leading[one[0]])
     models = {verdict.baseline.model for *_, verdict in several}
@@ -137,7 +139,7 @@ def _settings(answer: Answer, remarks: Mapping[Verdict, str], page: str) -> str:
 
 def _setting(one: tuple[Outcome, str, Verdict], name: str, remarks: Mapping[Verdict, str]) -> str:
     outcome, _, verdict = one
-    remark = escape(remarks[verdict].removeprefix(HELD))  # its own page says so, too
+    remark = escape(remarks[verdict])
     if outcome is Outcome.FASTER:
         return f"{escape(name)} **{size_of(verdict)}**" + (
             f" ({remark.removeprefix('; ')})" if remark else ""
@@ -227,7 +229,7 @@ def _epochs(report: ReportSummary, *, few: bool) -> list[Marked]:
     longer = any(run.trains and run.trial.images_per_epoch > images[-1] for run in report.runs)
     end = "" if longer else "; longer epochs were not measured"
     size = f"{only}{_span(images, 'image')} ({_span(steps, 'step')})"
-    return [Marked(f"**Epochs**: those that were compared had {size}{end}.")]
+    return [Marked(f"**Epochs**: {size}, of what has an interval{end}.")]
 
 
 def _span(numbers: Sequence[int], noun: str) -> str:
@@ -242,7 +244,7 @@ def _time(report: ReportSummary, measured: Measured) -> str:
     time = minutes(sum(took) + measured.took_s) if took or measured.took_s else NOT_KNOWN
     days = sorted({run.started_at[:10] for run in (*report.runs, *measured.runs) if run.started_at})
     when = f", {escape(' to '.join(dict.fromkeys((days[0], days[-1]))))}" if days else ""
-    given = f", of {minutes(report.budget_s)} for the whole report" if report.budget_s else ""
+    given = f"; limit {minutes(report.budget_s)}" if report.budget_s else ""
     return f"[{time}](#notebooks){' of measuring' * (time != NOT_KNOWN)}{given}{when}"
 
 
@@ -254,12 +256,20 @@ def _memory(runs: Sequence[Run], report: ReportSummary) -> str:
     if use.fullest is None:
         return f"{lack}how much was used is not known"
     if not any(run.status in (Status.OOM, Status.CRASHED) for run in runs):
-        lack = "no run ran out of memory; "
+        lack = "no run ran out; "
     size, share = gigabytes(use.fullest.peak_memory_bytes, 2), percent_used(memory_share(use.fullest))
     ran = next((ran for ran in report.notebooks if ran.name == use.fullest.study), None)
     page = f"{ran.page}#{ran.memory}" if ran and ran.page and ran.memory else ran and ran.page
     where = study_link(use.fullest.study, page)
-    return f"{lack}at most {size}, {share}, by one {_taker(use.fullest)} ({where})"
+    names = use.fullest.trial.describe()
+    whose = escape(
+        ", ".join([names[1] if use.fullest.trial.phase.of_model else names[0], *_only_part(use.fullest)])
+    )
+    return f"{lack}at most {size}, {share}, by one {_taker(use.fullest)} ({where}: {whose})"
+
+
+def _only_part(run: Run) -> list[str]:
+    return [] if run.trains else [run.trial.phase.words]
 
 
 def _taker(run: Run) -> str:

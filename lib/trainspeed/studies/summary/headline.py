@@ -184,7 +184,7 @@ def _place(trial: Trial) -> str:
 def _gain(gain: Gain, report: ReportSummary) -> Marked:
     """Return a gain, with its size in fresh blocks where they confirm it: at first the largest is partly luck."""
     plain = plain_images_per_s(gain.again.first if gain.again else gain.verdict, report)
-    at_first = "" if plain is None else f", from {three(plain)} images/s"
+    at_first = "" if plain is None else f", plain {three(plain)} images/s"
     size = f"**{size_of(gain.verdict, times='')} times as fast** ({interval_of(gain.verdict)}){at_first}"
     name = escape(", ".join([gain.verdict.name, *_cores(gain.verdict, report)]))
     largest = " Of those, it was the largest at first."

@@ -102,6 +102,20 @@ def _alike(trial: Trial, asked: Trial) -> bool:
     return replace(trial.spec, layout=asked.layout, epochs=asked.epochs) == asked.spec
 
 
+def beaten(verdicts: Iterable[Verdict], machine: Mapping[str, Any], runs: RunSet) -> dict[Verdict, str]:
+    """Return those whose several cores are faster than one and slower than a plain script on them, with that in words.
+
+    By the medians alone; arguments as of `plain_script`.
+    """
+    return {
+        verdict: "no gain over a plain script"
+        for verdict in verdicts
+        if verdict.outcome is Outcome.FASTER
+        and (plain := plain_script(verdict, machine, runs))
+        and plain.outcome is Outcome.FASTER
+    }
+
+
 def over_one_core(verdict: Verdict, machine: Mapping[str, Any], runs: Iterable[Run]) -> str:
     """Return that a gain is one over a single core, and what is known of a plain script on all cores."""
     found = plain_script(verdict, machine, runs)

@@ -41,7 +41,7 @@ def undecided_sentences(report: ReportSummary) -> list[str]:
     ):
         if counts:
             sentences.append(
-                f"Differences too small for the noise here, for which more than {MOST_BLOCKS} blocks would be needed: "
+                f"Differences that the noise here hides, for which more than {MOST_BLOCKS} blocks would be needed: "
                 f"{', '.join(f'{study} ({number})' for study, number in counts.items())}{end}."
             )
     if drifted:

@@ -10,10 +10,12 @@ from trainspeed.core.format import NAMES
 from trainspeed.core.levers.lever import LEVERS_FACTOR, LeverKind
 from trainspeed.core.levers.registry import LEVERS, levers_apart
 from trainspeed.core.machine_text import cores_of
+from trainspeed.core.markdown import Marked, escape
 from trainspeed.core.run import Role, Run, Status
 from trainspeed.core.runs import RunSet
 from trainspeed.core.trial import Trial
 from trainspeed.judge.comparison import Verdict
+from trainspeed.judge.text import size_of
 from trainspeed.judge.verdict import Outcome
 from trainspeed.search.switch import DEFAULT_LAYOUT
 from trainspeed.studies.summary.plain_script import is_on_cores, over_one_core
@@ -156,6 +158,30 @@ def part_words(verdict: Verdict, kept: Iterable[Verdict], every: Iterable[Verdic
     if own.outcome is Outcome.FASTER:
         return "in the code, as it is faster beside the others there"
     return f"in the code, as the set was measured with it; its own share there: {own.outcome}"
+
+
+def slower_elsewhere(recipes: Iterable[tuple[Trial, Trial]], every: Iterable[Verdict]) -> list[Marked]:
+    """Return for which other models a switch of some programs was slower, in the same framework: it may be for yours.
+
+    Args:
+        recipes: Plain trials, each with that of its program.
+        every: All verdicts of the report.
+    """
+    slower = [v for v in every if v.quantity == "time" and v.outcome is Outcome.SLOWER and v.row.choice]
+    found: dict[str, str] = {}
+    for plain, best in recipes:
+        switched = {name: LEVERS[name].value_of(best) for name in levers_apart(plain, best)}
+        for verdict in slower:
+            trial = verdict.candidate
+            if trial.phase.calls or trial.framework != best.framework or trial.model == best.model:
+                continue
+            apart = levers_apart(verdict.baseline, trial)
+            if apart and all(switched.get(name) == LEVERS[name].value_of(trial) for name in apart):
+                found[verdict.name] = f"{size_of(verdict)} ({verdict.study})"
+    if not found:
+        return []
+    named = escape("; ".join(f"{name}: {size}" for name, size in found.items()))
+    return [Marked(f"**Try it on your model**: with others, one of these was slower. {named}.")]
 
 
 def _pair(verdict: Verdict) -> tuple:

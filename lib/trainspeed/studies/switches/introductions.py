@@ -34,8 +34,8 @@ SCREEN = (
 )
 RACED = "The dot of a value that lost a race before the screen is an estimate from that race."
 NOT_SCREENED = (
-    "The dot of what was in no screen is an estimate from it alone; its bar is the 95 % interval, where there are "
-    "blocks enough for one."
+    "What was in no screen has the estimate of it alone; its bar is the 95 % interval, where there are blocks enough "
+    "for one."
 )
 ALONE = "A dot is an estimate from a switch alone; its bar is the 95 % interval, where there are blocks enough for one."
 LARGER_BATCH = (

@@ -212,7 +212,7 @@ def _cost_cells(name: str, blocks: str, cost: Cost, beside: Cost | None = None) 
 def _pays_after(cost: Cost, plain: Cost, judged: Judgement | None) -> str:
     """Return after how many epochs a setting pays, if blocks show that it saves time at all."""
     if judged is None or judged.low is None:
-        return f"{NOT_SHOWN} ({counted(judged.blocks, 'block')})" if judged else NOT_SHOWN
+        return f"undecided ({counted(judged.blocks, 'block')})" if judged else NOT_SHOWN
     if judged.high < 1:
         return "never: no time is saved"
     epochs = cost.break_even(plain)
