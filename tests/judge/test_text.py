@@ -10,7 +10,8 @@ from study_data import make_pair, make_run
 from trainspeed.core.factors import RECIPE
 from trainspeed.judge.answer import shared_words
 from trainspeed.judge.comparison import verdict_between
-from trainspeed.judge.text import switched_in_short, switched_on
+from trainspeed.judge.text import interval_of, switched_in_short, switched_on
+from trainspeed.judge.verdict import Judgement, Outcome
 from trainspeed.studies.conv2d.findings import residency_verdicts
 
 
@@ -86,3 +87,20 @@ def test_all_switches_together_name_what_both_sides_share():
     assert "threads on all cores" not in shared_words([verdict])
     same = replace(other, trial=replace(other.trial, levers=one.trial.levers))
     assert "threads on all cores" in verdict_between([one], [same], RECIPE, "?").name
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "said"),
+    [
+        (1.0164, 1.1049, "1.016 to 1.105"),
+        (1.021, 1.1, "1.02 to 1.10"),
+        (0.9, 0.983, "0.900 to 0.983"),
+        (1, 1.0199, "1.00 to 1.02"),
+    ],
+)
+def test_an_interval_that_ends_just_within_the_margin_does_not_look_as_if_it_were_beyond(low, high, said):
+    """Readers took "1.02 to 1.10: undecided" for a mistake."""
+    judgement = Judgement(
+        speedup=1.0, low=low, high=high, confidence=0.95, blocks=6, outcome=Outcome.UNDECIDED
+    )
+    assert interval_of(judgement) == said

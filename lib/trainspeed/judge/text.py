@@ -14,7 +14,7 @@ from trainspeed.core.machine_text import device_name
 from trainspeed.core.run import Run
 from trainspeed.judge.blocks_needed import MOST_BLOCKS, blocks_for_margin, blocks_to_decide
 from trainspeed.judge.equivalence import Equality, equality_of, is_uneven, margin_of
-from trainspeed.judge.verdict import MIN_BLOCKS, Judged, Judgement, Outcome
+from trainspeed.judge.verdict import MARGIN, MIN_BLOCKS, Judged, Judgement, Outcome
 
 DEVICES = "devices"  # factor of a comparison of several devices with one
 OVER_ONE_CORE = "over one core; a plain script uses all of them"  # what cores gain that are a device each
@@ -237,10 +237,20 @@ def size_of(
 
 
 def interval_of(judgement: Judgement | Judged, quantity: str = "time") -> str:
-    """Return the ends of its interval: "1.31 to 1.37", or "+0.3 to +0.8"."""
+    """Return the ends of its interval: "1.31 to 1.37", or "+0.3 to +0.8".
+
+    With a decimal more where an end looks as if it were beyond the margin, and is not: "1.016 to 1.105".
+    """
     if quantity == "time":
-        return interval(judgement.low, judgement.high, 2)
+        ends = [end for end in (judgement.low, judgement.high) if end is not None]
+        finer = any(_looks_beyond(end, 2) and not _looks_beyond(end, 3) for end in ends)
+        return interval(judgement.low, judgement.high, 3 if finer else 2)
     return interval(judgement.low, judgement.high, 1, sign="+")
+
+
+def _looks_beyond(end: float, decimals: int) -> bool:
+    shown, most = round(end, decimals), 1 + MARGIN
+    return shown >= most > end or shown <= 1 / most < end < 1
 
 
 def command_for(trials: Iterable[AnyTrial]) -> str:

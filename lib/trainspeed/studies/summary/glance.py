@@ -229,7 +229,7 @@ def _epochs(report: ReportSummary, *, few: bool) -> list[Marked]:
     longer = any(run.trains and run.trial.images_per_epoch > images[-1] for run in report.runs)
     end = "" if longer else "; longer epochs were not measured"
     size = f"{only}{_span(images, 'image')} ({_span(steps, 'step')})"
-    return [Marked(f"**Epochs**: {size}, of what has an interval{end}.")]
+    return [Marked(f"**Epochs**: {size} where there is an interval{end}.")]
 
 
 def _span(numbers: Sequence[int], noun: str) -> str:
