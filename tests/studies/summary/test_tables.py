@@ -6,6 +6,7 @@ import pytest
 from bs4 import BeautifulSoup
 
 from front_data import OLDER, SESSION, runs_of, verdicts_of, write_report
+from trainspeed.core.factors import CONTROL, RECIPE
 from trainspeed.judge.verdict import Outcome
 from trainspeed.studies.summary.collect import ReportSummary, in_order, read_report
 from trainspeed.studies.summary.confirmation import counts_of
@@ -57,6 +58,17 @@ def test_every_verdict_has_a_row_with_size_outcome_interval_blocks_and_notebook(
             "2",
             "amp",
         ],
+    ]
+
+
+def test_the_table_of_the_others_is_called_after_what_is_in_it(front):
+    """A report without verdicts on frameworks said "Frameworks, all switches together, controls: 8"."""
+    whole = replace(front.headlines[0], factor=RECIPE)
+    control = replace(whole, candidate=whole.baseline, factor=CONTROL)
+
+    assert [*other_verdicts(replace(front, verdicts=(control,)))] == ["Controls: 1"]
+    assert [*other_verdicts(replace(front, verdicts=(whole, control)))] == [
+        "All switches together, controls: 2"
     ]
 
 

@@ -174,6 +174,22 @@ def test_each_row_of_the_costs_says_in_which_blocks_it_was_measured():
     assert measured_in["channels_last ="] == "1 block of its own"
 
 
+def test_a_single_switch_that_was_kept_is_one_row_that_of_the_fresh_blocks():
+    """Its row of one block said "no saving shown", and "all together", the same setting, "at once"."""
+    confirmed = replace(whole().confirmation, on=(BF16,))
+    found = replace(whole(), kept=(BF16,), feasible=(feasible(BF16),), confirmation=confirmed)
+    best = combined(found.start, (BF16,))
+    runs = [
+        make_run(trial=trial, label=Role.RECIPE, block=b) for trial in (found.start, best) for b in range(9)
+    ]
+    table = tables.time_and_memory_table([found], runs).data
+
+    assert [*zip(table["setting"], table["measured in"], strict=True)] == [
+        ("plain", "9 fresh blocks"),
+        ("bf16 ≈", "9 fresh blocks"),
+    ]
+
+
 @pytest.mark.parametrize(
     ("size", "blocks", "pays"),
     [

@@ -8,6 +8,7 @@ from enum import StrEnum
 
 from pandas.io.formats.style import Styler
 
+from trainspeed.core.factors import RECIPE
 from trainspeed.core.format import MISSING, minutes
 from trainspeed.core.markdown import visible
 from trainspeed.judge.comparison import Verdict
@@ -54,7 +55,7 @@ def other_verdicts(report: ReportSummary) -> dict[str, list[Verdict]]:
     """Return the verdicts that are no headline under what they are, in order; kinds without any are left out."""
     captions = {
         FrontTable.CALLS: ("Single convolutions", "Accuracy of single convolutions"),
-        FrontTable.OTHERS: ("Frameworks, all switches together, controls", "Accuracy"),
+        FrontTable.OTHERS: (", ".join(_kinds(report)).capitalize(), "Accuracy"),
         FrontTable.FEW: (f"First looks, in {FEW_BLOCKS}", f"First looks at accuracy, in {FEW_BLOCKS}"),
     }
     kinds = {}
@@ -63,6 +64,18 @@ def other_verdicts(report: ReportSummary) -> dict[str, list[Verdict]]:
             own = [verdict for verdict in several if (verdict.quantity == "accuracy") is in_points]
             kinds |= {f"{caption}: {len(own)}": own} if own else {}
     return kinds
+
+
+def _kinds(report: ReportSummary) -> list[str]:
+    """Return what the verdicts on time with an interval are of that are neither headlines nor of convolutions."""
+    own = [v for v in verdicts_by_table(report)[FrontTable.OTHERS] if v.quantity == "time"]
+    kinds = {
+        "frameworks": [v for v in own if v.factor == "framework"],
+        "all switches together": [v for v in own if v.factor == RECIPE],
+        "controls": [v for v in own if v.is_control],
+    }
+    other = [v for v in own if not any(v in several for several in kinds.values())]
+    return [name for name, several in kinds.items() if several] + ["others"] * bool(other)
 
 
 def all_verdicts_table(

@@ -130,7 +130,8 @@ def time_and_memory_table(found: Sequence[Findings], runs: Iterable[Run]) -> Sty
     fresh = RunSet(tuple(runs)).role(Role.RECIPE)
     rows = []
     for one in found:
-        own = [(marked(f.switch), f.alone, *_costs_alone(f)) for f in one.feasible if f.switch in one.kept]
+        kept = [f for f in one.feasible if f.switch in one.kept]
+        own = [(marked(f.switch), f.alone, False, *_costs_alone(f)) for f in kept]
         plain, blocks = _plain_cost(one, fresh)
         if told := one.confirmation:
             best = combined(one.start, one.kept or told.on)
@@ -139,14 +140,16 @@ def time_and_memory_table(found: Sequence[Findings], runs: Iterable[Run]) -> Sty
             )
             beside, cost = compared_costs(fresh.of([one.start]), fresh.of([best]))
             plain = beside or plain
-            own.append((TOGETHER, total, beside, cost))
+            name = own[0][0] if len(own) == 1 else TOGETHER
+            own = [] if len(own) == 1 and cost else own  # what was seen of a single switch alone says less
+            own.append((name, total, True, beside, cost))
         if plain:
             rows.append(_where(one, found) | _cost_cells("plain", blocks, plain))
-        for name, judged, beside, cost in own:
+        for name, judged, is_fresh, beside, cost in own:
             if cost:
                 row = _cost_cells(
                     name,
-                    _blocks_of(judged, fresh=name == TOGETHER),
+                    _blocks_of(judged, fresh=is_fresh),
                     cost,
                     beside if beside != plain else None,
                 )
