@@ -63,6 +63,13 @@ class TestBars:
         assert [bar.get_hatch() or "" for bar in bars] == [style["hatch"] for style in styles]
         assert legend(figure) == list(PRECISIONS)
 
+    def test_the_legend_has_what_is_drawn(self):
+        """On a CPU it named tf32 and fp16, of which there was no bar."""
+        runs = [run(precision="fp32"), failed(Status.UNSUPPORTED, precision="fp16")]
+        figure = plot_training_times(frame(*runs))
+        assert legend(figure) == ["fp32"]
+        assert texts(figure.axes[0], "failed") == ["fp16 unsupported"]
+
     def test_models_stand_in_the_order_of_the_article(self):
         runs = [run(model=model) for model in ("efficientnet_b0", "mobilenet", "vgg16")]
         ax = plot_training_times(frame(*runs)).axes[-1]

@@ -81,7 +81,10 @@ def _draw(frame: pd.DataFrame, column: str, title: str) -> Figure:
         ax.set(title=name, ylabel=f"{unit} (less is better)")
     note += "; bars: medians; dots: runs" + "; ↑: cut off, with its value" * cut
     note_below(axes[-1], textwrap.fill(note, NOTE_LETTERS))
-    legend_below(figure, patches(looks))
+    drawn = set(
+        data["precision"][data["value"].notna()]
+    )  # the others say in their place why they have no bar
+    legend_below(figure, patches({name: look for name, look in looks.items() if name in drawn}))
     return figure
 
 
