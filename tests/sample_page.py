@@ -45,7 +45,8 @@ BROKEN = """<html><style>:root { color-scheme: light dark } img, table { max-wid
 <table><tr><td><div style="width: 900px">a wide table</div></table>
 <div><table class="stacked"><tbody><tr><td><div style="width: 900px">wide</div></table></div>
 <table id="T_verdicts"><thead><tr><th><div style="width: 900px"></div><th>95 % interval</table>
-<table><tr><th style="max-width: 3rem; overflow-wrap: anywhere">precision</table>
+<table><tr><th style="max-width: 3rem; overflow-wrap: anywhere">precision
+<th style="max-width: 3rem; white-space: nowrap">difference in points</table>
 <details class="code"><summary>Code</summary><div class="highlight"><pre>x</pre></div></details>
 <pre style="overflow-x: auto">y</pre>
 """

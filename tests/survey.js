@@ -90,6 +90,7 @@
   });
   const texts_of = (element) => [...element.childNodes].flatMap((node) => (node.nodeType === Node.TEXT_NODE ? [node] : texts_of(node)));
   const tornHeadings = all("h1, h2, h3, h4, th").filter((heading) => shown(heading) && texts_of(heading).flatMap(words).some(torn));
+  const spilledHeadings = all("th").filter((heading) => shown(heading) && heading.scrollWidth > heading.clientWidth + 1);
 
   // Targets that are too small for a finger and have another one within reach, unless they stand in a sentence:
   // https://www.w3.org/TR/WCAG22/#target-size-minimum
@@ -129,6 +130,7 @@
     pageScrolls: document.documentElement.scrollWidth - width,
     wide: wide.map(named),
     tornHeadings: tornHeadings.map(named),
+    spilledHeadings: spilledHeadings.map(named),
     // On a phone a table that is a list has no other side.
     stackedOutside: all(".stacked").filter((t) => shown(t) && width < PHONE_PX && t.scrollWidth > t.parentElement.clientWidth + RECT_SLACK_PX).map(named),
     intervalsOutside: intervals.filter((heading) => box(heading).right > width + RECT_SLACK_PX).map(named),

@@ -145,9 +145,10 @@ def test_where_there_is_room_long_texts_wrap_before_a_table_scrolls(seen_at):
     assert {page: scrolling for page, scrolling in tables.items() if scrolling} == {}
 
 
-def test_no_heading_is_broken_within_a_word(views, broken):
-    assert found(views, "tornHeadings") == []
-    assert broken.schemes["light"]["tornHeadings"]
+@pytest.mark.parametrize("mistake", ["tornHeadings", "spilledHeadings"])
+def test_no_heading_is_broken_within_a_word_or_runs_into_the_next_one(views, broken, mistake):
+    assert found(views, mistake) == []
+    assert broken.schemes["light"][mistake]
 
 
 def test_all_text_has_the_contrast_of_wcag_aa_in_light_and_dark(views, broken):

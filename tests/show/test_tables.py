@@ -160,7 +160,8 @@ class TestResults:
     def test_its_caption_says_that_a_speedup_is_not_the_ratio_of_two_of_its_times(self, frame):
         """Of batch 8 in a noisy report the medians gave 0.99, the paired turns 0.91."""
         assert (
-            "dividing two times of this table may give another number" in tables.results_table(frame).caption
+            "dividing or subtracting numbers of this table may give others"
+            in tables.results_table(frame).caption
         )
 
     def test_a_projected_training_time_says_so(self, frame):

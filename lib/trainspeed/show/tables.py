@@ -46,8 +46,8 @@ from trainspeed.show.rows import (
 from trainspeed.show.theme import framework_name, status_name
 
 MEDIANS = (
-    "Medians over the blocks. A speed-up is a median over paired turns, so dividing two times of this table may give "
-    "another number"
+    "Medians over the blocks. Speed-ups and differences are medians over pairs, so dividing or subtracting numbers of "
+    "this table may give others"
 )
 
 FIRST_LOOK = "first look"  # what fewer blocks showed than an interval needs

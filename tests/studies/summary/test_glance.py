@@ -124,9 +124,9 @@ def test_a_line_says_on_how_many_cores_that_is_and_nothing_of_a_gpu(factor, leve
 def test_the_length_of_the_epochs_is_that_of_what_is_told():
     longer = verdict(1.1, candidate=replace(verdict().candidate, images_per_epoch=3200))
     told = "128 to 3,200 images (4 to 100 steps) where there is an interval; "
-    told += "longer epochs were not measured."
+    told += "epochs of more images were not measured."
     assert fact("Epochs", make_run(images_per_epoch=64), verdicts=[verdict(), longer]) == told
-    told = "only 128 images (4 steps) where there is an interval; longer epochs were not measured."
+    told = "only 128 images (4 steps) where there is an interval; epochs of more images were not measured."
     assert fact("Epochs", verdicts=[verdict()]) == told
     told = "only 128 images (4 steps) where there is an interval."
     assert fact("Epochs", make_run(images_per_epoch=3200), verdicts=[verdict()]) == told

@@ -126,7 +126,7 @@ def _draw(
     note_below(axes[-1], _note(data, beyond, on_cores))
     looks |= (
         {"ideal": IDEAL}
-        | ({"one device": ONE} if alone else {})
+        | ({"as fast as one device": ONE} if alone else {})
         | ({} if expected.empty else {"forecast": FORECAST})
     )
     legend_below(figure, handles(looks))

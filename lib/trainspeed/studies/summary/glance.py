@@ -227,7 +227,7 @@ def _epochs(report: ReportSummary, *, few: bool) -> list[Marked]:
     images = sorted({trial.images_per_epoch for trial in trained})
     only = "only " * few
     longer = any(run.trains and run.trial.images_per_epoch > images[-1] for run in report.runs)
-    end = "" if longer else "; longer epochs were not measured"
+    end = "" if longer else "; epochs of more images were not measured"
     size = f"{only}{_span(images, 'image')} ({_span(steps, 'step')})"
     return [Marked(f"**Epochs**: {size} where there is an interval{end}.")]
 
@@ -269,7 +269,7 @@ def _memory(runs: Sequence[Run], report: ReportSummary) -> str:
 
 
 def _only_part(run: Run) -> list[str]:
-    return [] if run.trains else [run.trial.phase.words]
+    return [] if run.trial.phase.trains or not run.trial.phase.of_model else [run.trial.phase.words]
 
 
 def _taker(run: Run) -> str:

@@ -108,7 +108,7 @@ def all_verdicts_table(
     shown = [{name: _escaped(value) for name, value in row.items()} for row in rows]
     for row, verdict in zip(shown, verdicts, strict=True):
         row["comparison"] = _link(verdict.name, report.place_of(verdict))
-    whole = [f".col{n}" for n, name in enumerate(shown[0] if shown else ()) if name in WHOLE_COLUMNS]
+    whole = [f"td.col{n}" for n, name in enumerate(shown[0] if shown else ()) if name in WHOLE_COLUMNS]
     styles = [*FITTING, {"selector": ", ".join(whole), "props": "white-space: nowrap"}] if whole else FITTING
     table = _linked_table(shown, "front", caption, columns, styles)
     return table.set_caption(_escaped(with_sentences(caption, said)))
