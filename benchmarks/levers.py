@@ -23,7 +23,8 @@ AGREE = 0.03  # between what both say that a lever is worth
 # Of fresh processes, each with luck of its own with memory: a fused optimizer was seen to gain 7 % in one pair of
 # processes and 19 % in another.
 SETS, ROUNDS = 17, 8  # of 8, the interval would be from the least ratio to the greatest
-SLOWED_EPOCHS = 20  # of a turn beside a program that takes several times as long
+SLOWED_EPOCHS = 20  # of a turn beside a program that takes several times as long,
+SHORT = {"batch": 4, "images": 8}  # and so that a turn does not take seconds, of a quarter of the images
 TURN_S, TURN_EPOCHS = 0.4, 5  # of a turn, at least: many short ones see more of what disturbs them
 # An epoch of as many steps as a call that takes several, each so small that the call of it is much of it.
 EIGHT_SMALL_STEPS = {"batch": 2, "images": 16, "size": 8}
@@ -87,6 +88,7 @@ CASES = (
         setting=("onednn", "off"),
         environment={"TF_ENABLE_ONEDNN_OPTS": "0"},
         turn_epochs=SLOWED_EPOCHS,
+        **SHORT,
     ),
     LeverCase(framework="torch", setting=("optimizer", "fused"), extras=("fused",)),
     LeverCase(framework="torch", setting=("sync_every_step", "on"), extras=("sync",)),
