@@ -150,6 +150,15 @@ def test_a_python_that_is_not_there_is_an_error_of_whoever_asks(pool):
     assert measured(taken(pool)).status == Status.OK, "the pool goes on"
 
 
+def test_where_the_pool_cannot_be_reached_a_study_has_a_worker_of_its_own(tmp_path):
+    """Whatever clears away old temporary files may take a socket along, in the middle of a report."""
+    with closing(taken(tmp_path / "workers")) as worker:
+        assert measured(worker).status == Status.OK
+        assert worker.parent_pid == os.getpid()
+        worker.release()
+        assert is_gone(worker.pid)
+
+
 def test_what_is_no_message_ends_that_lease_alone(pool):
     lease = Lease(pool, [sys.executable, "-c", "input()"], {})
     lease._pool.send(b"nonsense\n")

@@ -5,6 +5,7 @@ Knows neither frameworks nor grids.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import time
 from collections.abc import Mapping
@@ -60,12 +61,12 @@ class WorkerProcess:
         Args:
             environment: What it has that this process has not, or otherwise.
             plain: Whether it measures one request, in its own process.
-            pool: Socket of the report's pool: see `worker_pool`.
+            pool: Socket of the report's pool: see `worker_pool`. Where it cannot be reached, the worker is an own one.
         """
         command = [python, "-u", "-m", "trainspeed.worker.main", "--backend", backend]
         command += ["--plain"] if plain else []
         variables = _environment(environment or {})
-        self._process = Lease(pool, command, variables) if pool else OwnProcess(command, variables)
+        self._process = _taken(pool, command, variables) or OwnProcess(command, variables)
         self.parent_pid = self._process.parent_pid
         self._requests = self._process.requests
         self._runs: list[ForkedRun] = []
@@ -136,6 +137,14 @@ class WorkerProcess:
         for run in self._runs:
             run.kill()
         return self._process.end()
+
+
+def _taken(pool: Path | None, command: list[str], variables: Mapping[str, str]) -> Lease | None:
+    """Return a worker of a pool; None where there is no pool, or none that gives one."""
+    if pool is not None:
+        with contextlib.suppress(OSError):
+            return Lease(pool, command, variables)
+    return None
 
 
 def _environment(own: Mapping[str, str]) -> dict[str, str]:
