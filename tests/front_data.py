@@ -116,6 +116,6 @@ def fact(name, *runs, own=(), machine=MACHINE, confirmed=(), verdicts=(), **repo
     """Return what the first screen says after a bold word."""
     measured = of_runs(*own) if own else NOTHING
     about = report_of(*verdicts, runs=runs, **report)
-    facts = [*fact_sentences(about, measured, confirmed), *setting_sentences(about, machine)]
+    facts = [*fact_sentences(about, measured, confirmed), *setting_sentences(about, measured, machine)]
     (said,) = [said for said in facts if said.startswith(f"**{name}**: ")]
     return said.removeprefix(f"**{name}**: ")

@@ -22,11 +22,14 @@ def batches(**models):
 
 def test_batch_sizes_tell_the_largest_over_the_smallest_and_that_there_is_no_interval():
     one = messages.of_batch_sizes(batches(cnn10={4: 10.0, 16: 8.0, 64: 5.0}))
-    assert one == "An epoch at batch 64 takes 50 % of the time at batch 4 (cnn10 here; medians, no interval)"
+    assert one == (
+        "An epoch at batch 64 takes 50 % of the time at batch 4 (PyTorch, cnn10, channels_first, here; medians, no "
+        "interval)"
+    )
     two = messages.of_batch_sizes(batches(cnn10={4: 10.0, 64: 5.0}, wrn28_2={4: 10.0, 64: 8.0}))
     assert two == (
-        "An epoch at the largest batch takes 50 to 80 % of the time at the smallest (PyTorch here; medians, no "
-        "interval)"
+        "An epoch at the largest batch takes 50 to 80 % of the time at the smallest (PyTorch, channels_first, "
+        "here; medians, no interval)"
     )
 
 

@@ -11,8 +11,9 @@ from nbconvert.filters.markdown import markdown2html_mistune
 from browser_helper import executable, opened
 from first_screen import OUTCOME, QUESTIONS, SCREEN, WIDTHS_PX, Question, where_answered
 from front_data import NOTHING, report_of, runs_of, verdicts_of
-from study_data import MACHINE, make_run
+from study_data import MACHINE, control_runs, make_run
 from trainspeed.core.notes import CoresBusy
+from trainspeed.judge.comparison import controls
 from trainspeed.report.export import TEMPLATES
 from trainspeed.studies.summary.glance import fact_sentences, study_sentences
 from trainspeed.studies.summary.headline import headline
@@ -55,15 +56,22 @@ def test_a_studys_page_says_its_answer_and_how_sure_it_is_on_the_first_screen(
 
 def test_the_lines_of_two_searches_leave_room_for_the_other_answers_on_a_phone(chromium, tmp_path):
     """The page's first lines alone, in its own style: they have to fit above the fold, and the links of the rest."""
-    whole, layout = (verdicts_of(runs_of("layout", ratio))[0] for ratio in (1.7, 1.2))
-    keras = {
-        side: replace(getattr(whole, side), framework="tensorflow") for side in ("baseline", "candidate")
-    }
-    searched = [replace(one, study="switches", factor="recipe") for one in (whole, replace(whole, **keras))]
-    about = {"peak_memory_bytes": 10**9, "machine": MACHINE | {"device": "cpu", "memory_bytes": 10**10}}
-    runs = [make_run(notes=(CoresBusy(cores=2.5),), **about)]
-    notebook = ReportNotebook(name="layout", title="", status="ok", page="layout.html", seconds=600.0)
-    report = report_of(*searched, layout, runs=runs, notebooks=(notebook,))
+    whole, layout, amp = (verdicts_of(runs_of("layout", ratio))[0] for ratio in (1.7, 1.2, 1.5))
+    (twice,) = controls(control_runs([1.3, 1.0, 0.96, 0.96, 0.96, 0.96, 0.96, 0.96, 1.1]))
+    in_both = [of for one in (whole, twice) for of in (one, _in_tensorflow(one))]
+    searched = [replace(one, study="switches") for one in in_both]
+    searched[:2] = (replace(one, factor="recipe") for one in searched[:2])
+    several = [replace(amp, study="amp", factor="precision"), replace(layout, study="layout")]
+    several.insert(1, _in_tensorflow(several[0]))
+    on_cpu = MACHINE | {"device": "cpu", "memory_bytes": 10**10}
+    about = {"peak_memory_bytes": 10**9, "machine": on_cpu, "study": "amp", "started_at": "2026-11-20T10:00"}
+    network = {"model": "resnet50", "image_size": 32, "part": "compute"}
+    runs = [make_run(notes=(CoresBusy(cores=2.5),), **about, **network)]
+    notebooks = tuple(
+        ReportNotebook(name=name, title="", status="ok", page=f"{name}.html", seconds=600.0)
+        for name in ("layout", "amp", "switches")
+    )
+    report = report_of(*searched, *several, runs=runs, notebooks=notebooks, budget_s=900.0)
     facts = [*fact_sentences(report, NOTHING), *study_sentences(report)]
     lines = "\n\n".join([*headline(report), "\n".join(f"* {said}" for said in facts)])
     style = (TEMPLATES / "report.css").read_text(encoding="utf-8")
@@ -85,6 +93,13 @@ def test_the_lines_of_two_searches_leave_room_for_the_other_answers_on_a_phone(c
     assert links <= {*seen["links"]}
     for name in ("how sure is that?", "was memory a problem?", "how long did it take?"):
         assert any(re.search(QUESTIONS[name].answer, line) for line in seen["lines"]), name
+
+
+def _in_tensorflow(verdict):
+    sides = ("baseline", "candidate")
+    return replace(
+        verdict, **{side: replace(getattr(verdict, side), framework="tensorflow") for side in sides}
+    )
 
 
 def test_an_answer_counts_only_on_the_screen_or_behind_a_link_that_is_there(chromium, tmp_path):

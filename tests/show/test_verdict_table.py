@@ -59,8 +59,8 @@ def test_a_layer_that_forgot_the_layout_is_marked_in_words():
     }
     good, bad = rows(layer_tables.layer_table("Keras, cnn10", {"channels_first": [conv, norm]}))
     assert good["channels_first: shape"] == "16 × 32 × 32"
-    assert good["channels_first: told"] == "channels_first"
-    assert bad["channels_first: told"] == "axis 3 ◀ forgot it"
+    assert good["channels_first: given"] == "channels_first"
+    assert bad["channels_first: given"] == "axis 3 ◀ forgot it"
 
 
 def test_a_layer_that_only_one_layout_has_leaves_the_other_empty():
@@ -74,7 +74,7 @@ def test_a_layer_that_only_one_layout_has_leaves_the_other_empty():
     more, both = rows(layer_tables.layer_table("PyTorch, mine", arms))
 
     assert (more["layer"], more["type"], more["channels_first: shape"]) == ("0", "Permute", "3 × 8 × 8")
-    assert (more["channels_last: shape"], more["channels_last: told"]) == ("", "")
+    assert (more["channels_last: shape"], more["channels_last: given"]) == ("", "")
     assert (both["layer"], both["type"]) == ("1 / 0", "Conv2d")
     assert both["channels_first: shape"] == both["channels_last: shape"] == "3 × 8 × 8"
 

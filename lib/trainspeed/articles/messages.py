@@ -22,9 +22,9 @@ def of_batch_sizes(data: pd.DataFrame) -> str:
     shares = _ends([rows["value"].iloc[-1] for rows in lines])
     (first, last), one = lines[0]["x"].iloc[[0, -1]], len(lines) == 1
     larger, smaller = (f"batch {last}", f"batch {first}") if one else ("the largest batch", "the smallest")
-    of = lines[0]["label"].iloc[0] if one else "PyTorch"
+    where = ", ".join(["PyTorch", *lines[0]["label"].unique()[: int(one)], "channels_first"])
     share = _range(*map(percent, shares))
-    return f"An epoch at {larger} takes {share} of the time at {smaller} ({of} here; {NO_INTERVAL})"
+    return f"An epoch at {larger} takes {share} of the time at {smaller} ({where}, here; {NO_INTERVAL})"
 
 
 def of_second_device(data: pd.DataFrame) -> str:

@@ -140,4 +140,4 @@ def untried_in_short(found: Sequence[Untried]) -> str:
     first = [one.names[0] for one in reversed(of_each.values())]
     more = sum(len(one.levers) for one in of_each.values()) - len(first)
     others = [counted(more, "more switch", "more switches")] if more else []
-    return f"{listed([*first, *others])} that a search can try" if first else ""
+    return listed([*first, *others]) if first else ""

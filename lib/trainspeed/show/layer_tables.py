@@ -31,7 +31,7 @@ def layer_table(name: str, arms: Mapping[str, Sequence[Mapping[str, Any]]]) -> S
             "type": layers[0]["type"],
         }
         for layout, layer in zip(arms, pair, strict=True):
-            cells[f"{layout}: shape"], cells[f"{layout}: told"] = _layer_cells(layer) if layer else ("", "")
+            cells[f"{layout}: shape"], cells[f"{layout}: given"] = _layer_cells(layer) if layer else ("", "")
         rows.append(cells)
     return styled(rows, "layers", name)
 

@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from study_data import make_run
+from study_data import MACHINE, make_run
 from trainspeed.core.trial import LAYOUTS
-from trainspeed.studies.amp.memory import memory_sentences
+from trainspeed.studies.amp.memory import memory_sentences, parts_sentences
 
 
 def runs(base_mb, own_mb, blocks=6):
@@ -47,3 +47,18 @@ def test_settings_that_differ_in_more_than_the_precision_are_told_apart():
     ]
     first, second = memory_sentences(several)
     assert "channels_first" in first and "channels_last" in second
+
+
+def test_a_part_of_a_step_that_took_more_than_any_whole_training_is_told_below_the_chart():
+    """The front page tells the memory of all runs, and leads here."""
+    machine = MACHINE | {"device": "cpu", "memory_bytes": 10**9}
+    whole, part, ceiling = (
+        make_run(machine=machine, peak_memory_bytes=mb * 10**6, model="resnet50", image_size=32, part=name)
+        for mb, name in ((200, "both"), (510, "compute"), (600, "matmul"))
+    )
+
+    (said,) = parts_sentences([whole, part], [whole])
+    assert said.endswith(" PyTorch, resnet50, compute only, took most memory, 510 MB at its peak.")
+    (said,) = parts_sentences([whole, part, ceiling], [whole])
+    assert " PyTorch, matrix products only, took most memory, 600 MB" in said
+    assert parts_sentences([whole], [whole]) == parts_sentences([], []) == []

@@ -2,11 +2,18 @@
 
 import pytest
 
-from conv2d_data import CORE, make_runs, world
+from conv2d_data import CORE, by_library, make_runs, world
 from scaling_data import make_verdict
 from trainspeed.articles.charts import CONVOLUTIONS_QUESTION
 from trainspeed.judge.crossover import Crossover, CrossoverKind, SizeSpeedup
-from trainspeed.studies.conv2d.messages import CALL_QUESTION, calls_title, devices_title, sweeps_title
+from trainspeed.studies.conv2d.findings import cpu_verdicts, library_verdicts
+from trainspeed.studies.conv2d.messages import (
+    CALL_QUESTION,
+    at_one_size,
+    calls_title,
+    devices_title,
+    sweeps_title,
+)
 from trainspeed.studies.conv2d.sweep_charts import QUESTION
 from trainspeed.studies.conv2d.sweeps import Sweep
 from trainspeed.studies.conv2d.trials import library_trial
@@ -26,6 +33,7 @@ def sweep(kind, *, factor="images", points=(SURE, LARGE), **more):
     )
 
 
+ON_ONE = [trial for trial in CORE if trial.devices == 1]
 FOUND = {"size": 30.0, "low": 20.0, "high": 40.0}
 
 
@@ -96,6 +104,33 @@ def test_a_first_call_is_said_to_take_longer_where_every_library_decides_that():
     assert calls_title(make_runs(CORE, 1.0, first=40.0, blocks=2), CORE) == CALL_QUESTION
     assert calls_title(make_runs(CORE, 1.0, first=1.0), CORE) == CALL_QUESTION
     assert calls_title([], CORE) == CALL_QUESTION
+
+
+def test_where_not_every_library_decides_it_is_counted_in_how_many_a_first_call_takes_longer():
+    runs = [*make_runs(CORE[:1], 1.0, first=40.0), *make_runs(CORE[1:], 1.0, first=1.0)]
+    known = {run.trial.library for run in runs}
+
+    assert (
+        calls_title(runs, CORE) == f"A first call takes longer than a warm one in 1 of {len(known)} libraries"
+    )
+
+
+def test_at_one_size_the_fastest_library_is_told_and_drawn_against_each_that_it_beats():
+    runs = make_runs(ON_ONE, by_library(tensorflow=4.0, torch=2.0, scipy_signal=3.0, opencv=0.5))
+    compared = [*cpu_verdicts(runs, CORE), *library_verdicts(runs, CORE)]
+    title, drawn = at_one_size(compared)
+
+    assert title == "OpenCV filter2D, 4.0x to 8.0x as fast as TensorFlow (graph) and PyTorch"
+    assert sorted(verdict.speedup for verdict in drawn) == [4.0, 8.0]
+
+
+def test_at_one_size_without_a_fastest_library_outcomes_are_told_or_asked_about():
+    runs = make_runs(ON_ONE, by_library(tensorflow=4.0, torch=0.5, scipy_signal=3.0, opencv=0.5))
+    verdicts = cpu_verdicts(runs, CORE)
+
+    title, drawn = at_one_size(verdicts)
+    assert title.startswith("Of 4 comparisons: ") and drawn == verdicts
+    assert at_one_size([]) == ("Which library is faster at this size?", [])
 
 
 def test_libraries_that_differ_are_a_range():

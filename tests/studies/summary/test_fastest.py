@@ -9,16 +9,16 @@ from front_data import report_of, runs_of, verdicts_of
 from trainspeed.conduct.context import Context
 from trainspeed.core.runs import RunSet
 from trainspeed.judge.comparison import verdict_between
-from trainspeed.judge.verdict import Outcome
-from trainspeed.studies.summary import plan
-from trainspeed.studies.summary.cards import card_rows
-from trainspeed.studies.summary.confirmation import Confirmed
-from trainspeed.studies.summary.fastest import (
+from trainspeed.judge.fastest import (
     against_each,
     fastest_against_next,
     fastest_library,
     on_several_devices,
 )
+from trainspeed.judge.verdict import Outcome
+from trainspeed.studies.summary import plan
+from trainspeed.studies.summary.cards import card_rows
+from trainspeed.studies.summary.confirmation import Confirmed
 from trainspeed.studies.summary.gains import slower_sentences, switch_sentences
 from trainspeed.studies.summary.glance import study_sentences
 

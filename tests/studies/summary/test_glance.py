@@ -130,7 +130,7 @@ def test_the_length_of_the_epochs_is_that_of_what_is_told():
     assert fact("Epochs", verdicts=[verdict()]) == told
     told = "only 128 images (4 steps) where there is an interval."
     assert fact("Epochs", make_run(images_per_epoch=3200), verdicts=[verdict()]) == told
-    facts = setting_sentences(report_of(*verdicts_of(runs_of("conv2d"))), MACHINE)
+    facts = setting_sentences(report_of(*verdicts_of(runs_of("conv2d"))), NOTHING, MACHINE)
     assert not [said for said in facts if "Epochs" in said]
 
 
@@ -153,11 +153,12 @@ def test_the_time_is_that_of_all_notebooks_and_of_the_confirmations_with_the_day
     runs = [make_run(started_at=f"2026-11-{day}T10:00:00+00:00") for day in (20, 21, 22)]
     own = make_run(stages_s={"start": 5.0, "train": 35.0}, started_at="2026-11-22T11:00:00+00:00")
 
-    assert (
-        fact("Time", *runs, own=[own], notebooks=ran)
-        == "[4 min 00 s](#notebooks) of measuring, 2026-11-20 to 2026-11-22."
-    )
-    assert fact("Time", runs[0], notebooks=ran) == "[3 min 20 s](#notebooks) of measuring, 2026-11-20."
+    assert fact("Time", *runs, own=[own], notebooks=ran) == "[4 min 00 s](#notebooks) of measuring."
+    assert fact("Measured", *runs, own=[own]) == "2026-11-20 to 2026-11-22."
+    assert fact("Time", runs[0], notebooks=ran) == "[3 min 20 s](#notebooks) of measuring."
+    assert fact("Measured", runs[0]) == "2026-11-20."
+    limited = replace(report_of(runs=[make_run()]), budget_s=900.0)
+    assert setting_sentences(limited, NOTHING, MACHINE)[-1] == "**Measured**: with a limit of 15 min 00 s."
     assert fact("Time", make_run()) == "[not known](#notebooks)."
 
 
@@ -192,7 +193,7 @@ def test_how_sure_is_told_by_blocks_noise_and_what_else_was_running():
     said = fact("How sure", *runs, verdicts=[best, *twice])
     assert said.startswith("6 blocks of fresh processes in [layout](layout.html); ")
     assert (
-        "; noise, one setting measured twice: ±5.4 % (7 blocks); " in said
+        "; noise, one setting measured twice in 7 blocks: ±5.4 %; " in said
         and "; other processes were busy during 1 of its 2 runs; " in said
     )
 
@@ -200,8 +201,11 @@ def test_how_sure_is_told_by_blocks_noise_and_what_else_was_running():
 def test_how_sure_tells_single_blocks_of_the_control_from_its_median():
     runs = control_runs([1.3, 1.0, 0.96, 0.96, 0.96, 0.96, 0.96, 0.96, 1.1])
     said = fact("How sure", *runs, verdicts=[replace(verdict(2.0), study="layout"), *controls(runs)])
-    of_median, of_blocks = "±7.0 % (9 blocks)", "single blocks up to 30.0 %"
-    assert f"; noise, one setting measured twice: {of_median}, {of_blocks}; " in said
+    of_median, of_blocks = "±7.0 %", "single blocks up to 30.0 %"
+    assert f"; noise, one setting measured twice in 9 blocks: {of_median}, {of_blocks}; " in said
+    own = replace(verdict(2.0), study="layout", judgement=replace(verdict(2.0).judgement, blocks=9))
+    said = fact("How sure", *runs, verdicts=[own, *controls(runs)])
+    assert said.startswith("9 blocks of") and f"; noise, one setting measured twice: {of_median}, " in said
 
 
 def test_each_of_several_searches_is_told_with_the_noise_of_its_own_control():
@@ -215,9 +219,12 @@ def test_each_of_several_searches_is_told_with_the_noise_of_its_own_control():
 
     several = [whole, of_tensorflow(whole), twice, of_tensorflow(wide)]
     said = fact("How sure", verdicts=several)
-    assert "measured twice: PyTorch ±5.4 % (7 blocks), TensorFlow ±100.0 % (7 blocks); " in said
+    assert "measured twice in 7 blocks: PyTorch ±5.4 %, TensorFlow ±100.0 %; " in said
+    (more,) = controls(control_runs([0.5, 0.5, 0.96, 0.96, 0.96, 0.96, 0.96, 2.0, 2.0]))
+    said = fact("How sure", verdicts=[*several[:3], of_tensorflow(more)])
+    assert "measured twice: PyTorch ±5.4 % (7 blocks), TensorFlow ±" in said and " % (9 blocks); " in said
     said = fact("How sure", verdicts=[whole, of_tensorflow(wide)])
-    assert "measured twice: TensorFlow cnn10 ±100.0 % (7 blocks); " in said, "another one's"
+    assert "measured twice in 7 blocks: TensorFlow cnn10 ±100.0 %; " in said, "another one's"
 
 
 def test_what_the_headline_tells_of_a_search_is_no_line_of_its_own_below_it():

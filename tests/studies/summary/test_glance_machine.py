@@ -48,13 +48,13 @@ def test_the_machine_has_the_versions_of_what_was_measured_on_it():
 
 
 @pytest.mark.parametrize(
-    ("machine", "share", "taker"),
-    [(ON_CPU, "20 %", "process, without framework and data"), (ON_GPU, "50 %", "run")],
+    ("machine", "share", "whose"),
+    [(ON_CPU, "20 %", "beside framework and data"), (ON_GPU, "50 %", "by one run")],
 )
-def test_memory_is_that_of_the_fullest_run_on_the_smallest_device(machine, share, taker):
+def test_memory_is_that_of_the_fullest_run_on_the_smallest_device(machine, share, whose):
     """The share is rounded as the size beside it is. On a CPU it is what a process added after its start."""
     runs = [make_run(machine=machine, peak_memory_bytes=int(size * GB)) for size in (1, 2.002)]
-    said = f"at most 2.00 GB, {share}, by one {taker} ([layout](layout.html): cnn10)."
+    said = f"at most 2.00 GB, {share}, {whose} ([layout](layout.html): cnn10)."
     assert fact("Memory", *runs) == f"no run ran out; {said}"
     assert fact("Memory", *runs, make_run(status=Status.CRASHED)) == said
 

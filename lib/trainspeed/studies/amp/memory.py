@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 from trainspeed.core.format import precision_of
 from trainspeed.core.run import Run
+from trainspeed.judge.memory import memory_share, memory_use
 from trainspeed.judge.text import shared_setting
 from trainspeed.judge.verdict import MIN_BLOCKS
 from trainspeed.studies.amp.findings import ordered, precision_verdicts
@@ -36,3 +37,19 @@ def memory_sentences(runs: Iterable[Run]) -> list[str]:
         few = verdict.blocks < MIN_BLOCKS
         sentences.append(f"{sentence}{f', in {verdict.blocks} of {MIN_BLOCKS} blocks' if few else ''}.")
     return sentences
+
+
+def parts_sentences(runs: Collection[Run], shown: Collection[Run]) -> list[str]:
+    """Return which part of a step, alone, took more memory than any whole training; nothing where none did.
+
+    Args:
+        runs: Of the study, parts of steps among them.
+        shown: Its whole trainings.
+    """
+    most, drawn = memory_use(runs).fullest, memory_use(shown).fullest
+    if most is None or (drawn is not None and memory_share(most) <= memory_share(drawn)):
+        return []
+    phase = most.trial.phase
+    part = ", ".join([*most.trial.describe()[: 1 + phase.of_model], phase.words])
+    peak = f"{most.peak_memory_bytes / 1e6:,.0f} MB"
+    return [f"Not in the chart, as it is no whole training: {part}, took most memory, {peak} at its peak."]

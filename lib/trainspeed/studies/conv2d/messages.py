@@ -12,6 +12,7 @@ from trainspeed.core.format import listed, three
 from trainspeed.core.run import Run
 from trainspeed.judge.comparison import Verdict
 from trainspeed.judge.crossover import Crossover, CrossoverKind
+from trainspeed.judge.fastest import against_each, fastest_library
 from trainspeed.judge.verdict import Outcome, judge
 from trainspeed.show.messages import of_comparisons
 from trainspeed.studies.conv2d.by_size import by_size_title
@@ -73,16 +74,29 @@ def devices_title(verdicts: Sequence[Verdict]) -> str:
     return CONVOLUTIONS_QUESTION if not found or found.endswith("?") else f"Warm calls, {found}"
 
 
+def at_one_size(verdicts: Sequence[Verdict]) -> tuple[str, list[Verdict]]:
+    """Return what was found at the one size that was compared, and the verdicts that show it.
+
+    Where one library is faster than every other: how many times as fast as each, seen from it; else all by outcome.
+    """
+    if found := fastest_library(verdicts):
+        return found.gain, against_each(found, verdicts)
+    return of_comparisons(verdicts, otherwise="Which library is faster at this size?"), [*verdicts]
+
+
 def calls_title(runs: Sequence[Run], trials: Iterable[Conv2dTrial]) -> str:
-    """Return how many times as long as a warm call the first one takes, where all decide that it takes longer.
+    """Return how many times as long as a warm call the first one takes, or where it takes longer, if not in all.
 
     The times are those of the medians that the chart and the table have.
     """
     calls = calls_of(runs)
     known = [one for one in (calls_at(calls, trial) for trial in trials if on_device(trial)) if one.runs]
     judged = [judge(*paired(one.by_block(first_call_s), one.by_block())) for one in known]
-    if not judged or any(judgement.outcome is not Outcome.FASTER for judgement in judged):
+    longer = sum(judgement.outcome is Outcome.FASTER for judgement in judged)
+    if not longer:
         return CALL_QUESTION
+    if longer < len(judged):
+        return f"A first call takes longer than a warm one in {longer} of {len(judged)} libraries"
     ends = _ends([one.median(first_call_s) / one.median() for one in known])
     least, most = (three(float(f"{end:.2g}")) for end in ends)
     times = least if least == most else f"{least} to {most}"

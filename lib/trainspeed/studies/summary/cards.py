@@ -16,6 +16,7 @@ from trainspeed.core.factors import RECIPE
 from trainspeed.core.format import counted
 from trainspeed.judge.answer import ORDER, Answer, answers
 from trainspeed.judge.comparison import Verdict
+from trainspeed.judge.fastest import against_each, fastest_library, on_several_devices
 from trainspeed.judge.text import OVER_ONE_CORE, size_of
 from trainspeed.judge.verdict import MARGIN, Outcome
 from trainspeed.show.answer import OUTCOMES
@@ -25,7 +26,6 @@ from trainspeed.show.series import marks
 from trainspeed.show.theme import OUTCOME_STYLES, PALE, SMALL_PT
 from trainspeed.studies.summary.collect import ReportSummary
 from trainspeed.studies.summary.confirmation import Confirmed, counts_of, gain
-from trainspeed.studies.summary.fastest import against_each, fastest_library, on_several_devices
 from trainspeed.studies.summary.notebooks import ReportNotebook
 from trainspeed.studies.summary.plain_script import beaten, is_on_cores, plain_script
 from trainspeed.studies.summary.worth import not_kept_words, part_words

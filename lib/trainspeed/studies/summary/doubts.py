@@ -71,19 +71,23 @@ def _noise(sure: Sequence[Verdict], gains: Sequence[Gain], report: ReportSummary
     another = not any(own.values())
     named = len(jobs) > 1 or another
     models = len({model for _, model in jobs}) > 1 or another
+    # As many blocks as the headline's are not told again.
+    counts, told = ({one.blocks for one in several} for several in (shown, [gain.verdict for gain in gains]))
+    alike = len(counts) == 1
     said = []
     for control in shown:
         framework, model = _job(control)
         where = [NAMES[framework], *[model_of(model)] * bool(models and model)] * named
-        size = f"±{fixed(100 * _half_width(control), 1, ' %')} ({control.blocks} blocks)"
-        said.append(" ".join([*where, size]))
+        size = f"±{fixed(100 * _half_width(control), 1, ' %')}"
+        said.append(" ".join([*where, size, *[f"({control.blocks} blocks)"] * (not alike)]))
     # The file of verdicts has no single blocks.
     studies = dict.fromkeys(control.study for control in shown)
     again = (v for study in studies for v in controls(report.runs.of_study(study)))
     sides = [control.baseline for control in shown]
     values = [value for v in again if v.baseline in sides for value in v.judgement.values]
     single = f", single blocks up to {fixed(100 * _apart(*values), 1, ' %')}" if values else ""
-    return f"noise, one setting measured twice: {', '.join(said)}{single}"
+    twice = f"twice in {shown[0].blocks} blocks" if alike and counts != told else "twice"
+    return f"noise, one setting measured {twice}: {', '.join(said)}{single}"
 
 
 def _job(verdict: Verdict) -> tuple[str, str | None]:

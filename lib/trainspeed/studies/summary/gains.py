@@ -12,6 +12,7 @@ from trainspeed.core.run import Role
 from trainspeed.core.trial import Trial
 from trainspeed.judge.answer import where_measured
 from trainspeed.judge.comparison import Verdict
+from trainspeed.judge.fastest import LIBRARY, fastest_library
 from trainspeed.judge.text import (
     OUTCOME_WORDS,
     interval_of,
@@ -28,7 +29,6 @@ from trainspeed.studies.summary.accuracy import (
 )
 from trainspeed.studies.summary.collect import ReportSummary, in_order
 from trainspeed.studies.summary.confirmation import Confirmed, counts_of
-from trainspeed.studies.summary.fastest import LIBRARY, fastest_library
 from trainspeed.studies.summary.plain_script import is_on_cores
 from trainspeed.studies.summary.worth import not_kept_words, why_no_gain
 

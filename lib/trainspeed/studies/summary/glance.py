@@ -17,6 +17,7 @@ from trainspeed.core.runs import Measured
 from trainspeed.core.trial import FRAMEWORKS
 from trainspeed.judge.answer import Answer, answers
 from trainspeed.judge.comparison import Verdict
+from trainspeed.judge.fastest import LIBRARY, fastest_library, on_several_devices
 from trainspeed.judge.memory import memory_share, memory_use
 from trainspeed.judge.text import size_of
 from trainspeed.judge.verdict import Outcome
@@ -26,7 +27,6 @@ from trainspeed.studies.summary.cards import headline_verdicts, in_card_order, r
 from trainspeed.studies.summary.collect import ReportNotebook, ReportSummary
 from trainspeed.studies.summary.confirmation import Confirmed, counts_of
 from trainspeed.studies.summary.doubts import doubt_text, evidence_text
-from trainspeed.studies.summary.fastest import LIBRARY, fastest_library, on_several_devices
 from trainspeed.studies.summary.gains import study_link
 from trainspeed.studies.summary.headline import HeadlineOutcome, compared, headline_gains, to_paste
 from trainspeed.studies.summary.plain_script import beaten, is_on_cores, plain_words
@@ -186,21 +186,20 @@ def fact_sentences(
     return [
         *([] if linked else [Marked(f"**To paste**: {paste}.")]),
         Marked(f"**How sure**: {'; '.join(filter(None, sure))}."),
-        *_epochs(report, few=True),
         Marked(f"**Memory**: {_memory((*report.runs, *measured.runs), report)}."),
         Marked(f"**Not measured**: [{missing}](#what-was-not-measured)."),
         Marked(f"**Time**: {_time(report, measured)}."),
     ]
 
 
-def setting_sentences(report: ReportSummary, machine: Mapping[str, Any]) -> list[Marked]:
-    """Return on what and how long was trained."""
-    return [
-        Marked(
-            f"**Machine**: {escape(_machine(report, machine)) if machine else 'nothing was measured here yet'}."
-        ),
-        *_epochs(report, few=False),
-    ]
+def setting_sentences(report: ReportSummary, measured: Measured, machine: Mapping[str, Any]) -> list[Marked]:
+    """Return how long epochs were, and on what machine, when and with what limit all was measured."""
+    named = escape(_machine(report, machine)) if machine else "nothing was measured here yet"
+    days = sorted({run.started_at[:10] for run in (*report.runs, *measured.runs) if run.started_at})
+    when = [escape(" to ".join(dict.fromkeys((days[0], days[-1]))))] if days else []
+    limit = [f"with a limit of {minutes(report.budget_s)}"] if report.budget_s else []
+    asked = [Marked(f"**Measured**: {', '.join(said)}.")] if (said := [*when, *limit]) else []
+    return [*_epochs(report), Marked(f"**Machine**: {named}."), *asked]
 
 
 def _machine(report: ReportSummary, machine: Mapping[str, Any]) -> str:
@@ -213,19 +212,17 @@ def _machine(report: ReportSummary, machine: Mapping[str, Any]) -> str:
     return "; ".join([machine_name(machine), *([listed(sorted(used))] if used else [])])
 
 
-def _epochs(report: ReportSummary, *, few: bool) -> list[Marked]:
-    """Return how long the epochs are from which the gains of trainings are: a short one is not a day's training.
-
-    Args:
-        few: Whether it is to be said of epochs of a few steps, which limit what the headline means, or of others.
-    """
+def _epochs(report: ReportSummary) -> list[Marked]:
+    """Return how long the epochs are from which the gains of trainings are: a short one is not a day's training."""
     told = [trial for verdict in compared(report) for trial in (verdict.baseline, verdict.candidate)]
     trained = [trial for trial in told if not trial.phase.calls]
-    steps = sorted({trial.steps_per_epoch for trial in trained})
-    if not trained or (steps[-1] < FEW_STEPS) is not few:
+    if not trained:
         return []
-    images = sorted({trial.images_per_epoch for trial in trained})
-    only = "only " * few
+    steps, images = (
+        sorted({getattr(trial, field) for trial in trained})
+        for field in ("steps_per_epoch", "images_per_epoch")
+    )
+    only = "only " * (steps[-1] < FEW_STEPS)
     longer = any(run.trains and run.trial.images_per_epoch > images[-1] for run in report.runs)
     end = "" if longer else "; epochs of more images were not measured"
     size = f"{only}{_span(images, 'image')} ({_span(steps, 'step')})"
@@ -239,13 +236,10 @@ def _span(numbers: Sequence[int], noun: str) -> str:
 
 
 def _time(report: ReportSummary, measured: Measured) -> str:
-    """Return how long measuring took, and on which days that was."""
+    """Return how long measuring took."""
     took = [ran.seconds for ran in report.notebooks if ran.name != SUMMARY and ran.seconds is not None]
     time = minutes(sum(took) + measured.took_s) if took or measured.took_s else NOT_KNOWN
-    days = sorted({run.started_at[:10] for run in (*report.runs, *measured.runs) if run.started_at})
-    when = f", {escape(' to '.join(dict.fromkeys((days[0], days[-1]))))}" if days else ""
-    given = f"; limit {minutes(report.budget_s)}" if report.budget_s else ""
-    return f"[{time}](#notebooks){' of measuring' * (time != NOT_KNOWN)}{given}{when}"
+    return f"[{time}](#notebooks){' of measuring' * (time != NOT_KNOWN)}"
 
 
 def _memory(runs: Sequence[Run], report: ReportSummary) -> str:
@@ -265,15 +259,15 @@ def _memory(runs: Sequence[Run], report: ReportSummary) -> str:
     whose = escape(
         ", ".join([names[1] if use.fullest.trial.phase.of_model else names[0], *_only_part(use.fullest)])
     )
-    return f"{lack}at most {size}, {share}, by one {_taker(use.fullest)} ({where}: {whose})"
+    return f"{lack}at most {size}, {share}, {_beside(use.fullest)} ({where}: {whose})"
 
 
 def _only_part(run: Run) -> list[str]:
     return [] if run.trial.phase.trains or not run.trial.phase.of_model else [run.trial.phase.words]
 
 
-def _taker(run: Run) -> str:
-    """Return what took the memory: on a CPU its own process alone is read, without what that had before the run."""
-    if run.machine.get("device") != "cpu":
-        return "run"
-    return f"process, without framework{' and data' * run.trains}"
+def _beside(run: Run) -> str:
+    """Return what the memory is of: on a CPU its own process alone is read, without what that had before the run."""
+    return (
+        "by one run" if run.machine.get("device") != "cpu" else f"beside framework{' and data' * run.trains}"
+    )

@@ -50,10 +50,19 @@ class PlainScript:
     def words(self) -> str:
         """The outcome in words, with both medians and where the plain script's is from."""
         where = ", ".join(filter(None, (self.study, self.layout)))
-        does = {Outcome.SAME: "takes about as long"}.get(self.outcome, f"is {self.outcome}")
         plain = f"{digits(self.plain_s)} s an epoch ({counted(self.plain_runs, 'run')})"
         times = f"{plain} against {digits(self.devices_s)} s"
-        return f"{UNPAIRED} on {self.cores} cores ({where}) {does}: {times}"
+        return f"{UNPAIRED} on {self.cores} cores ({where}) {self._does}: {times}"
+
+    @property
+    def brief(self) -> str:
+        """The same without where the plain script's is from, for a phone's first screen."""
+        times = f"{digits(self.plain_s)} s an epoch against {digits(self.devices_s)} s by medians"
+        return f"a plain script on {self.cores} cores {self._does}: {times}"
+
+    @property
+    def _does(self) -> str:
+        return {Outcome.SAME: "takes about as long"}.get(self.outcome, f"is {self.outcome}")
 
 
 def is_on_cores(verdict: Verdict, machine: Mapping[str, Any]) -> bool:
@@ -126,7 +135,7 @@ def plain_words(verdicts: Sequence[Verdict], machine: Mapping[str, Any], runs: I
     """Return in a line how a plain script compares with the devices of several verdicts; "" where nothing tells."""
     known = [found for verdict in verdicts if (found := plain_script(verdict, machine, runs))]
     if len(known) == len(verdicts) == 1:
-        return known[0].words
+        return known[0].brief
     faster = sum(found.outcome is Outcome.FASTER for found in known)
     few = f"{faster} of {len(known)}" if faster else "none of them"
     than = few if faster < len(known) else "both" if faster == 2 else f"all {faster}"

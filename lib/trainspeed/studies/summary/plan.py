@@ -13,10 +13,10 @@ from trainspeed.core.run import Role
 from trainspeed.core.trial import Trial
 from trainspeed.core.user_model import is_named
 from trainspeed.judge.comparison import Verdict
+from trainspeed.judge.fastest import LIBRARY, fastest_against_next
 from trainspeed.search.switch import plain_trial
 from trainspeed.studies.summary.collect import ReportSummary
 from trainspeed.studies.summary.confirmation import confirming, largest, next_largest
-from trainspeed.studies.summary.fastest import LIBRARY, fastest_against_next
 from trainspeed.studies.summary.worth import worthwhile
 
 NOTEBOOKS = 1  # that usually find a gain to confirm
