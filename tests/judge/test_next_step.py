@@ -165,7 +165,7 @@ def test_a_wide_interval_or_one_with_1_in_it_is_not_at_the_edge(low, high):
     [
         (
             1,
-            "1 comparison. 15 blocks in all would decide it, if the difference is as large as it looks now: `make ",
+            "channels_last vs channels_first, PyTorch, cnn10, batch 32. 15 blocks in all would decide it, if the ",
         ),
         (
             2,

@@ -41,3 +41,15 @@ def test_a_parameters_help_may_hold_code_but_no_html(tmp_path):
     shown = row("td")[1].decode_contents().replace("<wbr/>", "")
     assert shown == "where <code>make data</code> &lt;b&gt;fetched&lt;/b&gt; it"
     assert [cell.get_text() for cell in empty(["th", "td"])] == ["sizes", "—", ""]
+
+
+def test_code_may_break_behind_a_dot_a_bracket_or_an_equals_sign(tmp_path):
+    """A phone broke it within names, and right behind an indent."""
+    source = "for step in steps:\n    optimizer.zero_grad(set_to_none=True)"
+
+    _, soup, _ = export(tmp_path, code(source))
+
+    (block,) = soup.select(".highlight pre")
+    assert "".join(block.strings).strip() == source
+    before = [mark.previous_sibling.get_text() for mark in block.find_all("wbr")]
+    assert before == [".", "(", "="]

@@ -31,7 +31,7 @@ def test_each_value_has_the_heading_of_its_column_and_the_first_one_where_it_is_
 @pytest.mark.parametrize(
     "given",
     [
-        {"name": "T_results_1"},
+        {"name": "T_layers_1"},
         {"headings": HEADINGS[:2], "rows": [("a" * 40, "b" * 40)]},
         {"rows": [("a", "b", "c", "d")]},
         {"rows": []},

@@ -103,7 +103,7 @@ def test_only_comparisons_of_the_core_that_have_a_name_in_the_plan_are_missed_in
     assert core_left_out(None) == core_left_out(a_coverage(had, beside, asked)) == []
     (said,) = core_left_out(a_coverage(had, tensorflow, jax))
     command = "`make report NOTEBOOKS=layout BUDGET=3m`"
-    assert said == f"TensorFlow, cnn10; JAX, cnn10, compiled: no time to compare them here: {command}."
+    assert said == f"TensorFlow, cnn10; JAX, cnn10, compiled: no time for their own blocks here: {command}."
 
 
 def test_what_is_missing_says_what_there_was_no_time_for_only_where_that_is_why():

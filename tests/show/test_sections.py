@@ -118,7 +118,10 @@ def test_an_answer_names_the_comparison_that_it_had_no_time_for(shown, verdicts)
 
     said = shown(partial(sections.answer, coverage=covered), verdicts, [])[1]
 
-    assert "TensorFlow, cnn10: no time to compare it here: `make report NOTEBOOKS=layout BUDGET=3m`." in said
+    assert (
+        "TensorFlow, cnn10: no time for its own blocks here: `make report NOTEBOOKS=layout BUDGET=3m`."
+        in said
+    )
 
 
 def test_controls_stand_below_the_doubts_and_are_none_of_them(monkeypatch):

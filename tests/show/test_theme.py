@@ -33,6 +33,18 @@ def test_frameworks_and_outcomes_share_no_colour():
     assert not outcomes & set(theme.FRAMEWORK_COLOURS.values())
 
 
+def test_a_thin_line_of_any_library_is_seen_on_white():
+    """The fastest one was the palest, with a contrast of 2.3; WCAG 2.2, 1.4.11, wants 3 of what carries meaning."""
+    colours = theme.FRAMEWORK_COLOURS | theme.CPU_LIBRARY_COLOURS
+    assert len({*colours.values()}) == len(colours)
+    for name, colour in colours.items():
+        linear = [
+            v / 12.92 if v <= 0.04045 else ((v + 0.055) / 1.055) ** 2.4 for v in mpl.colors.to_rgb(colour)
+        ]
+        luminance = sum(w * v for w, v in zip((0.2126, 0.7152, 0.0722), linear, strict=True))
+        assert 1.05 / (luminance + 0.05) >= 3, name
+
+
 def test_no_sign_is_by_colour_alone():
     """Outcomes differ by marker as well, layouts by line style and marker."""
     assert len({style["marker"] for style in theme.OUTCOME_STYLES.values()}) == 4

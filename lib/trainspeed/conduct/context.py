@@ -133,7 +133,7 @@ def recorded(study: str, context: Context, may_be_empty: bool = False) -> Measur
     ledger = Ledger(source)
     session = ledger.newest().get(study, context.id)
     runs, doubts = ledger.read({study: session})
-    newest = RunSet(runs).last_of_each()
+    newest = RunSet(runs).last_of_each().with_anchors_as_data()
     if not newest and not may_be_empty:
         raise UserError(f"no runs of {study!r} in {source.name}: run `make report` first.")
     coverage = read_coverage(source, {study: session}).get(study)

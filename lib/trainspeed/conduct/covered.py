@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence, Set
+from typing import Any
 
 from trainspeed.conduct.groups import PlannedGroup
+from trainspeed.conduct.plan import Planned
 from trainspeed.conduct.timetable import Timetable
 from trainspeed.core.coverage import GroupCoverage
 from trainspeed.core.run import Run, Status
@@ -17,9 +20,13 @@ def covered_groups(table: Timetable[PlannedGroup], runs: Iterable[Run]) -> tuple
         runs: All of the session.
     """
     ended_well = {run.key for run in runs if run.status is Status.OK}
+    groups = [group for group in table.groups if not group.around]
+    planned_in = Counter(
+        key for group in groups for key in {arm.key for block in group.blocks for arm in block}
+    )
     found = []
-    for group in (group for group in table.groups if not group.around):
-        blocks = sum(any(planned.key in ended_well for planned in block) for block in group.blocks)
+    for group in groups:
+        blocks = sum(_was_measured(block, ended_well, planned_in) for block in group.blocks)
         found.append(
             GroupCoverage(
                 part=group.name,
@@ -31,3 +38,12 @@ def covered_groups(table: Timetable[PlannedGroup], runs: Iterable[Run]) -> tuple
             )
         )
     return tuple(found)
+
+
+def _was_measured(block: Sequence[Planned], ended_well: Set[Any], planned_in: Mapping[Any, int]) -> bool:
+    """Return whether a run of a block ended well that no other group has too, where there is such a one.
+
+    A search asks for its fresh blocks once more with further arms: what the first group measured is not the second's.
+    """
+    own = [planned.key for planned in block if planned_in[planned.key] == 1]
+    return any(key in ended_well for key in own or [planned.key for planned in block])

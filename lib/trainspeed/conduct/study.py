@@ -177,7 +177,7 @@ class _Measuring:
             took["groups"] = covered_groups(table, self._runs)
             append_coverage(context.out, Coverage(session=context.id, study=self._study, **took))
         return Measured(
-            RunSet(tuple(self._runs)).last_of_each().runs,
+            RunSet(tuple(self._runs)).last_of_each().with_anchors_as_data().runs,
             self._study,
             context.id,
             out=context.out,

@@ -49,6 +49,19 @@ class RunSet(Sequence[Run]):
         """Return the runs that are data of their trial; the others serve purposes of their own."""
         return self.where(lambda run: run.role in DATA_ROLES)
 
+    def with_anchors_as_data(self) -> RunSet:
+        """Return the runs, with those that stand beside other batch sizes as data where their trial has no others.
+
+        So that what a line shows is in tables and verdicts, too, where there was no time for the trial's own blocks.
+        """
+        own = {(run.study, run.trial.spec) for run in self.data()}
+
+        def told(run: Run) -> Run:
+            stands_in = run.role is Role.ANCHOR and (run.study, run.trial.spec) not in own
+            return replace(run, label=Role.DATA) if stands_in else run
+
+        return RunSet(tuple(map(told, self.runs)))
+
     def on_lines(self) -> RunSet:
         """Return the runs whose times make lines over batch size: see `trainspeed.show.rows.on_lines`."""
         beside = self.role(Role.ANCHOR)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from trainspeed.core import notes
 from trainspeed.core.coverage import Coverage
-from trainspeed.core.format import NAMES, counted, gigabytes, percent
+from trainspeed.core.format import NAMES, counted, fixed, gigabytes, percent
 from trainspeed.core.notes import Note
 from trainspeed.core.run import Run, Status
 from trainspeed.judge.beyond_ceiling import ceiling_doubts
@@ -171,9 +171,10 @@ def note_sentence(note: Note) -> str:
             share = percent(note.share)
             return f"The hypervisor took up to {share} of the CPU time meanwhile: use a machine of your own."
         case notes.BusyWhileWaiting():
+            share = fixed(100 * note.cores, 1, " %")
             return (
-                f"A run that waited for its turns kept up to {note.cores:.2f} CPU cores busy, which disturbs those "
-                "that had theirs."
+                f"A run that waited for its turns kept up to {share} of a CPU core busy, which disturbs those that had "
+                "theirs."
             )
         case notes.GpuBusyWhileWaiting():
             return (

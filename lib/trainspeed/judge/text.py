@@ -187,9 +187,12 @@ def uneven_in_words(judgement: Judgement) -> str:
     """Return why an accuracy is undecided however many blocks there are; "" where its baseline is even enough."""
     if not is_uneven(judgement):
         return ""
+    differs, margin = (
+        f"{round(points, 1):g} points" for points in (judgement.baseline_range, margin_of(judgement))
+    )
     return (
-        f"the baseline's own accuracy differs by up to {judgement.baseline_range:.0f} points from block to block, too "
-        f"much to tell {margin_of(judgement):g} points: train for more epochs or on more images"
+        f"the baseline's own accuracy differs by up to {differs} from block to block, too much to tell {margin}: train "
+        "for more epochs or on more images"
     )
 
 

@@ -84,6 +84,8 @@ def export_html(
     exporter.pictures, exporter.doubts = pictures, []
     html, _ = exporter.from_notebook_node(_prepared(executed, ending), resources={"trainspeed": page})
     soup = BeautifulSoup(html, "html.parser")
+    for link in () if front_page else soup.select('a[href^="index.html"]'):
+        link.unwrap()
     doubts = [*exporter.doubts, *polish(soup, pictures)]
     write_atomically(target, scrub(UNSEEN.sub("\N{REPLACEMENT CHARACTER}", str(soup))))
     return tuple(doubts)

@@ -21,6 +21,7 @@ WIDE_FROM = 9  # columns that do not fit on paper at the size of other tables
 MOST_PICTURE_BYTES = 20 * 2**20
 NAME_PART = re.compile(r"(?<=[_/:.])(?=[^\W\d_])")  # where a long name may be broken
 MOST_WHOLE_LETTERS = 24  # of a name that a screen has room for
+CODE_SIGNS = (".", "(", "=")
 LONG_PART = re.compile(r"(\S{24})(?=\S)")  # of a name: no paper has room for more in each of its columns
 
 
@@ -38,6 +39,7 @@ def polish(soup: BeautifulSoup, pictures: Path) -> list[str]:
         _mark_wide(table)
         label_cells(table)
     keep_units(soup)
+    _let_code_break(soup)
     for table in tables:
         _polish_table(soup, table)
     return _polish_images(soup, pictures)
@@ -84,6 +86,16 @@ def _let_names_break(soup: BeautifulSoup, table: Tag) -> None:
         if len(pieces) > 1 and text.parent.name != "style":
             parts = [item for piece in pieces for item in (piece, soup.new_tag("wbr", attrs=attrs))]
             text.replace_with(*parts[:-1])
+
+
+def _let_code_break(soup: BeautifulSoup) -> None:
+    """Let a line of code break behind a dot, a bracket or an equals sign where a phone is too narrow for it.
+
+    Else it would break within a name, or right behind its indent. Copied text stays whole.
+    """
+    for sign in soup.select(".highlight .o, .highlight .p"):
+        if sign.get_text()[-1:] in CODE_SIGNS:
+            sign.insert_after(soup.new_tag("wbr"))
 
 
 def local_picture(source: str, pictures: Path) -> Path | None:

@@ -8,8 +8,7 @@ STACKED, LABEL = "stacked", "data-label"  # the style sheet knows both
 FEWEST_COLUMNS = 3
 MOST_LETTERS = 34  # of a row, that a phone has side by side
 COLUMN_LETTERS = 24  # a longer text is broken
-# Ids begin so: compared down the columns, most of them with widths of their own.
-COMPARED = ("T_results", "T_layers")
+COMPARED = "T_layers"  # its id begins so: compared down the columns
 
 
 def label_cells(table: Tag) -> None:

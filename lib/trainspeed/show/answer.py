@@ -37,6 +37,11 @@ BLOCKS = {
     "switches": "confirm_blocks"
 }  # study -> the parameter that says how many blocks it measures at most
 OUTCOMES = {Outcome.SAME: OUTCOME_WORDS[Outcome.SAME]}
+# A page that stands alone has no link to it: see `trainspeed.report.export`.
+FRONT_PAGE = "[front page](index.html#measured-again-in-fresh-blocks)"
+AGAIN = Marked(
+    f"The largest gains are measured again in fresh blocks: the {FRONT_PAGE} says what became of them."
+)
 NOTHING = f"Nothing is decided: no comparison has {MIN_BLOCKS} blocks or more."
 
 
@@ -46,12 +51,13 @@ def answer_text(answer: Answer, *, on_cores: bool = False) -> Marked:
     Args:
         on_cores: Whether a device is a CPU core: what several gain over one is nothing that a plain script has not.
     """
-    said = [
-        f"**{OUTCOMES.get(outcome, str(outcome))}** for {_named(settings)}"
-        for outcome, settings in answer.settings.items()
-    ]
     gained = answer.settings.get(Outcome.FASTER, ())
     over_one = on_cores and any(verdict.factor == DEVICES for _, verdict in gained)
+    words = {**OUTCOMES, **({Outcome.FASTER: "faster than one core"} if over_one else {})}
+    said = [
+        f"**{words.get(outcome, str(outcome))}** for {_named(settings)}"
+        for outcome, settings in answer.settings.items()
+    ]
     return Marked(f"{escape(answer.versus)}: {'; '.join(said)}.{f' That is {OVER_ONE_CORE}.' * over_one}")
 
 
@@ -161,7 +167,8 @@ def certainty_sentences(
     if sure:
         setting = [*where_measured(sure, measured), *shared_words(sure)]
         sentences.append(f"Measured on: {', '.join(setting)}.")
-        sentences.append(_intervals(sure, len(verdicts)))
+        every = [verdict for verdict in doubted or verdicts if not verdict.is_control]
+        sentences.append(_intervals([v for v in every if v.low is not None], len(every)))
     noise = [f"{_whose(v)} {size_of(v)} ({interval_of(v)})" for v in control if v.low is not None]
     if noise:
         sentences.append(
@@ -182,7 +189,8 @@ def _whose(control: Verdict) -> str:
     return escape(", ".join(control.baseline.describe()[:2]))
 
 
-def _intervals(sure: Sequence[Verdict], all_of_them: int) -> str:
+def _intervals(sure: Sequence[Verdict], all_of_them: int) -> Marked:
+    """Return what the intervals are, how many of them may miss the truth, and where fresh blocks are told."""
     blocks = sorted({verdict.blocks for verdict in sure})
     span = f"{blocks[0]}" if len(blocks) == 1 else f"{blocks[0]} to {blocks[-1]}"
     chance = f"{expected_false(len(sure)):.2g}"
@@ -195,9 +203,9 @@ def _intervals(sure: Sequence[Verdict], all_of_them: int) -> str:
     chosen = (
         "The total was measured in blocks that were not used to choose the switches."
         if any(verdict.factor == RECIPE for verdict in sure)
-        else "What was measured again in fresh blocks is on the front page."
+        else f"What was measured again in fresh blocks is on the {FRONT_PAGE}."
     )
-    return f"{told} Comparisons in all: {all_of_them}. {chosen}"
+    return Marked(f"{told} Comparisons in all: {all_of_them}. {chosen}")
 
 
 def step_sentences(step: NextStep | None, study: str, wall_s: float, coverage: Coverage | None) -> list[str]:
@@ -231,7 +239,8 @@ def step_sentences(step: NextStep | None, study: str, wall_s: float, coverage: C
 
 def decided_by(step: NextStep, study: str, wall_s: float, coverage: Coverage | None) -> str:
     """Return how many blocks would decide what is open, and the command; arguments as of `step_sentences`."""
-    return f"{counted(len(step.open), 'comparison')}. {how_to_measure(step, study, wall_s, coverage)}."
+    what = step.open[0].name if len(step.open) == 1 else counted(len(step.open), "comparison")
+    return f"{what}. {how_to_measure(step, study, wall_s, coverage)}."
 
 
 def at_edge_sentence(verdict: Verdict) -> str:

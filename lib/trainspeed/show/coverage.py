@@ -82,7 +82,7 @@ def core_left_out(coverage: Coverage | None) -> list[str]:
     names = _settings(left, coverage)
     command = command_with_time(coverage, _arms(left))
     return [
-        f"{_first_of(names)}: no time to compare {'it' if len(names) == 1 else 'them'} here: `{command}`."
+        f"{_first_of(names)}: no time for {'its' if len(names) == 1 else 'their'} own blocks here: `{command}`."
     ]
 
 

@@ -14,8 +14,16 @@ from trainspeed.judge.answer import answers
 from trainspeed.judge.arithmetic import default_sentences
 from trainspeed.judge.comparison import Verdict
 from trainspeed.judge.doubts import study_doubts
+from trainspeed.judge.verdict import Outcome
 from trainspeed.show import forest, notebook, tables
-from trainspeed.show.answer import NOTHING, accuracy_text, answer_text, certainty_sentences, first_looks
+from trainspeed.show.answer import (
+    AGAIN,
+    NOTHING,
+    accuracy_text,
+    answer_text,
+    certainty_sentences,
+    first_looks,
+)
 from trainspeed.show.coverage import core_left_out, coverage_sentences, left_out_table
 from trainspeed.show.messages import of_comparisons
 from trainspeed.show.monitor import plot_monitor
@@ -68,7 +76,8 @@ def answer(
     sure = [verdict for verdict in verdicts if verdict.low is not None]
     said = [answer_text(one, on_cores=on_cores) for one in answers(sure)]
     kept = [accuracy_text(accuracy, untrained)] if accuracy is not None else []
-    told = [*said, *first_looks(verdicts), *kept] if said else [NOTHING]
+    again = [AGAIN] if any(verdict.outcome is Outcome.FASTER for verdict in sure) else []
+    told = [*said, *again, *first_looks(verdicts), *kept] if said else [NOTHING]
     text = "\n\n".join([*told, *map(escape, core_left_out(coverage))])
     display(Markdown(text), metadata=notebook.of_verdicts(sure))
     shown = [*(sure or verdicts), *control]

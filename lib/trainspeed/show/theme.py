@@ -48,14 +48,14 @@ FRAMEWORK_COLOURS = {
     "torch": OKABE_ITO["blue"],
     "jax": OKABE_ITO["green"],
 }
-# Of what convolves on the CPU only, by its library in `core.convolution`: no colour of a framework, and not the grey
-# of the articles.
+# Of what convolves on the CPU only, by its library in `core.convolution`: no colour of a framework, not the grey of the
+# articles, and dark enough for thin lines: wine, purple and olive are of Paul Tol's "muted" scheme, olive darker.
 CPU_LIBRARY_COLOURS = {
     "scipy_signal": OKABE_ITO["black"],
-    "scipy_ndimage": OKABE_ITO["purple"],
-    "scipy_fft": OKABE_ITO["orange"],
+    "scipy_ndimage": "#AA4499",
+    "scipy_fft": "#7A7A1F",
     "scipy_oaconvolve": GREY,
-    "opencv": OKABE_ITO["sky blue"],
+    "opencv": "#882255",
 }
 LAYOUT_STYLES: Mapping[str, Look] = {
     "channels_first": {"linestyle": "-", "marker": "o"},

@@ -175,14 +175,18 @@ def test_a_crossover_is_a_row_of_its_table(a, b, c, said, blocks):
 
     assert (row["what grows"], row["device"], row["against"]) == ("images", "PyTorch", "OpenCV filter2D")
     assert row["device is faster"] == said
-    assert (row["uncertainty"] == "—") is (blocks == 1 or said != "from about 11")
+    assert (row["interval of that size"] == "—") is (blocks == 1 or said != "from about 11")
 
 
 def test_a_crossover_that_was_not_measured_is_undecided_in_its_table():
     sweeps = crossovers([], grid(["torch"], ["opencv"], {"images": [1, 8]}, **SWEEP_SIZE))
     (row,) = cells(crossovers_table(sweeps))
 
-    assert (row["device is faster"], row["uncertainty"], row["sizes tried"]) == ("undecided", "—", "—")
+    assert (row["device is faster"], row["interval of that size"], row["sizes tried"]) == (
+        "undecided",
+        "—",
+        "—",
+    )
 
 
 def test_sizes_are_whole_numbers_in_the_table_of_crossovers():

@@ -202,7 +202,7 @@ def test_an_interval_that_says_neither():
     runs = [replace(r, epoch_s=(5.0,) * 3) if r.block == 0 and r.epoch_s[1] == 1.0 else r for r in runs]
     found = one(verdict(), runs)
     assert found.again.outcome is Outcome.UNDECIDED
-    assert found.sentence.endswith("in 6 fresh blocks: not confirmed, the interval says neither.")
+    assert found.sentence.endswith("in 6 fresh blocks: not confirmed, undecided.")
 
 
 def test_too_few_fresh_blocks_neither_confirm_nor_refute():

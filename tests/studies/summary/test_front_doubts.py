@@ -17,7 +17,7 @@ from trainspeed.search.findings import Stage
 from trainspeed.search.unmeasured import UnmeasuredStage, as_values
 from trainspeed.studies.summary.collect import ReportSummary, read_report
 from trainspeed.studies.summary.confirmation import Confirmed
-from trainspeed.studies.summary.doubts import all_doubts, doubt_text
+from trainspeed.studies.summary.doubts import all_doubts, doubt_sentences, doubt_text
 from trainspeed.studies.summary.notebooks import ReportNotebook, notebooks_in
 from trainspeed.studies.summary.text import not_measured, without_result
 
@@ -203,6 +203,18 @@ def test_of_the_doubts_those_about_the_headline_are_counted(doubts, said):
 
     told = doubt_text(report_of(best, runs=runs), NOTHING, (), {("layout", "torch")})
     assert told.startswith(f"[{said}](#doubts)")
+
+
+def test_the_doubts_about_the_headline_come_first_and_say_so_beside_others():
+    best = replace(verdicts_of(runs_of("layout"))[0], study="layout")
+    held = [Confirmed(first=best, again=best)]
+    both = tuple(make_run(study=study) for study in ("amp", "layout"))
+
+    told = doubt_sentences(report_of(best, runs=both), NOTHING, held)
+    about = [text.startswith("About the headline: layout: ") for text in told]
+    assert about == sorted(about, reverse=True) and {*about} == {True, False} and "amp: " in told[-1]
+    alone = doubt_sentences(report_of(best, runs=both[1:]), NOTHING, held)
+    assert alone and not any("headline" in text for text in alone)
 
 
 def test_what_the_page_itself_had_no_time_for_is_told_by_what_a_reader_calls_it():

@@ -99,7 +99,8 @@ def test_a_gain_that_fresh_blocks_neither_confirmed_nor_refuted_says_so():
     first, again = verdict(1.5), verdict(1.0)
     open_ = replace(again, judgement=replace(again.judgement, outcome=Outcome.UNDECIDED, low=0.9, high=1.2))
     (said,) = study_sentences(report_of(first), [Confirmed(first=first, again=open_)])
-    assert "**faster** for" in said and "(1.50x; not confirmed" in said
+    not_shown = "(1.50x; not confirmed: undecided in fresh blocks, 1.00x (0.90 to 1.20))"
+    assert "**undecided** for" in said and not_shown in said
 
 
 @pytest.mark.parametrize(
@@ -193,19 +194,19 @@ def test_how_sure_is_told_by_blocks_noise_and_what_else_was_running():
     said = fact("How sure", *runs, verdicts=[best, *twice])
     assert said.startswith("6 blocks of fresh processes in [layout](layout.html); ")
     assert (
-        "; noise, one setting measured twice in 7 blocks: ±5.4 %; " in said
+        "; noise, one setting against itself in 7 blocks: 0.90 to 1.00; " in said
         and "; other processes were busy during 1 of its 2 runs; " in said
     )
 
 
-def test_how_sure_tells_single_blocks_of_the_control_from_its_median():
+def test_the_noise_has_as_many_blocks_as_the_headline_where_none_are_told():
     runs = control_runs([1.3, 1.0, 0.96, 0.96, 0.96, 0.96, 0.96, 0.96, 1.1])
-    said = fact("How sure", *runs, verdicts=[replace(verdict(2.0), study="layout"), *controls(runs)])
-    of_median, of_blocks = "±7.0 %", "single blocks up to 30.0 %"
-    assert f"; noise, one setting measured twice in 9 blocks: {of_median}, {of_blocks}; " in said
-    own = replace(verdict(2.0), study="layout", judgement=replace(verdict(2.0).judgement, blocks=9))
+    best = replace(verdict(2.0), study="layout")
+    said = fact("How sure", *runs, verdicts=[best, *controls(runs)])
+    assert "; noise, one setting against itself in 9 blocks: 0.96 to 1.10; " in said
+    own = replace(best, judgement=replace(best.judgement, blocks=9))
     said = fact("How sure", *runs, verdicts=[own, *controls(runs)])
-    assert said.startswith("9 blocks of") and f"; noise, one setting measured twice: {of_median}, " in said
+    assert said.startswith("9 blocks of") and "; noise, one setting against itself: 0.96 to 1.10; " in said
 
 
 def test_each_of_several_searches_is_told_with_the_noise_of_its_own_control():
@@ -219,12 +220,12 @@ def test_each_of_several_searches_is_told_with_the_noise_of_its_own_control():
 
     several = [whole, of_tensorflow(whole), twice, of_tensorflow(wide)]
     said = fact("How sure", verdicts=several)
-    assert "measured twice in 7 blocks: PyTorch ±5.4 %, TensorFlow ±100.0 %; " in said
+    assert "itself in 7 blocks: PyTorch 0.90 to 1.00, TensorFlow 0.50 to 2.00; " in said
     (more,) = controls(control_runs([0.5, 0.5, 0.96, 0.96, 0.96, 0.96, 0.96, 2.0, 2.0]))
     said = fact("How sure", verdicts=[*several[:3], of_tensorflow(more)])
-    assert "measured twice: PyTorch ±5.4 % (7 blocks), TensorFlow ±" in said and " % (9 blocks); " in said
+    assert "itself: PyTorch 0.90 to 1.00 (7 blocks), TensorFlow 0.50 to 2.00 (9 blocks); " in said
     said = fact("How sure", verdicts=[whole, of_tensorflow(wide)])
-    assert "measured twice in 7 blocks: TensorFlow cnn10 ±100.0 %; " in said, "another one's"
+    assert "itself in 7 blocks: TensorFlow cnn10 0.50 to 2.00; " in said, "another one's"
 
 
 def test_what_the_headline_tells_of_a_search_is_no_line_of_its_own_below_it():

@@ -35,7 +35,7 @@ def test_what_pays_together_is_the_headline_and_leads_to_its_code():
 
     assert said == (
         "PyTorch, cnn10, batch 32, 16 px: **1.50 times as fast** (1.50 to 1.51) in 6 fresh blocks with "
-        "[channels\\_last](#pytorch-cnn10); accuracy not checked."
+        "channels\\_last ([code](#pytorch-cnn10)); accuracy not checked."
     )
 
 
@@ -45,7 +45,7 @@ def test_of_several_that_were_measured_together_alone_it_says_that_nothing_is_kn
     whole = verdict(1.5, factor="recipe", candidate=best)
     without = replace(plain, precision="bf16")
     fresh = [make_run(trial=trial, label=Role.RECIPE) for trial in (plain, best, without)]
-    told = "[channels\\_last and bf16](#pytorch-cnn10) (measured as a set; what each adds is not known); accuracy"
+    told = "channels\\_last and bf16 ([code](#pytorch-cnn10); measured as a set, what each adds is not known); accuracy"
 
     assert told in headline(report_of(whole, runs=fresh[:2]))[0]
     on_cpu = [replace(run, machine={"device": "cpu"}) for run in fresh[:2]]
@@ -73,7 +73,9 @@ def test_what_pays_together_is_told_with_its_accuracy_as_the_search_says_it(low,
     points = replace(points, judgement=replace(whole.judgement, **size, outcome=Outcome.UNDECIDED))
 
     (front,) = headline(report_of(whole, points))
-    assert front.endswith(f" in 6 fresh blocks with [channels\\_last](#pytorch-cnn10); accuracy {said}.")
+    assert front.endswith(
+        f" in 6 fresh blocks with channels\\_last ([code](#pytorch-cnn10)); accuracy {said}."
+    )
     (below,) = recipe_sentences(report_of(whole, points))
     assert below.endswith(f"; accuracy {said} (+1.2 points, {low:+.1f} to +3.3).")
 
@@ -265,9 +267,9 @@ def test_the_largest_gain_of_several_searches_comes_first_in_every_list_and_each
     one, other = headline(report)
     assert (
         one.startswith("PyTorch, cnn10, batch 32, 16 px: **1.70 times")
-        and "[channels\\_last](#pytorch-cnn10)" in one
+        and "channels\\_last ([code](#pytorch-cnn10)" in one
     )
-    assert other.startswith("TensorFlow") and "[channels\\_last](#keras-on-tensorflow-cnn10)" in other
+    assert other.startswith("TensorFlow") and "channels\\_last ([code](#keras-on-tensorflow-cnn10))" in other
     assert [trial.framework for _, trial in to_paste(report)] == ["torch", "tensorflow"]
     assert [said[:7] for said in recipe_sentences(report)] == ["**1.70x", "**1.30x"]
 

@@ -141,7 +141,9 @@ def test_undecided_comes_with_the_blocks_the_time_and_the_command():
     runs = runs_of("layout", 1.3, blocks=2)
     (said,) = undecided_sentences(report_of(*verdicts_of(runs)[:1], runs=runs))
 
-    assert said.startswith("layout: 1 comparison. 6 blocks in all, about ")
+    assert said.startswith(
+        "layout: channels_last vs channels_first, PyTorch, cnn10, batch 32. 6 blocks in all, about "
+    )
     assert "`make report NOTEBOOKS=layout BUDGET=" in said and said.endswith(
         "m PARAMS='layout: {blocks: 6}'`."
     )

@@ -191,11 +191,13 @@ def input_sentences(runs: Iterable[Run]) -> list[str]:
     for trial, input_s in seconds.items():
         compute_s = seconds.get(trial.only(COMPUTE))
         if trial.phase is INPUT and compute_s:
-            rest = "the rest" if trial.framework == "torch" else "the model, which enlarges them,"
+            enlarged = trial.framework == "torch"
+            made = "reading and enlarging the images" if enlarged else "reading the images"
+            rest = "the rest" if enlarged else "the model, which enlarges them,"
             verb = "is the bottleneck" if input_s > compute_s else "is not the bottleneck"
             sentences.append(
-                f"{NAMES[trial.framework]}, {model_of(trial.model)}, {precision_of(trial.precision)}: reading and "
-                f"enlarging the images of an epoch takes {input_s:.3g} s alone, {rest} {compute_s:.3g} s: the input "
+                f"{NAMES[trial.framework]}, {model_of(trial.model)}, {precision_of(trial.precision)}: {made} of "
+                f"an epoch takes {input_s:.3g} s alone, {rest} {compute_s:.3g} s: the input "
                 f"{verb} ({percent(input_s / compute_s)})."
             )
     return sentences

@@ -15,7 +15,7 @@ from trainspeed.studies.amp.findings import ordered, precision_verdicts
 def memory_sentences(runs: Iterable[Run]) -> list[str]:
     """Return how the peak memory of each precision differs from its baseline's: medians, which decide nothing."""
     known = ordered(runs)
-    peaks = known.medians(lambda run: run.peak_memory_bytes)
+    peaks = known.data().medians(lambda run: run.peak_memory_bytes)
     sentences = []
     for verdict in precision_verdicts(known):
         base, own = peaks.get(verdict.baseline), peaks.get(verdict.candidate)

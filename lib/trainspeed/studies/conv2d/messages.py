@@ -85,22 +85,24 @@ def at_one_size(verdicts: Sequence[Verdict]) -> tuple[str, list[Verdict]]:
 
 
 def calls_title(runs: Sequence[Run], trials: Iterable[Conv2dTrial]) -> str:
-    """Return how many times as long as a warm call the first one takes, or where it takes longer, if not in all.
+    """Return how many times as long as a warm call the first one takes, or in how many settings it takes longer.
 
-    The times are those of the medians that the chart and the table have.
+    The times are those of the medians that the chart and the table have; what has no interval is counted.
     """
     calls = calls_of(runs)
     known = [one for one in (calls_at(calls, trial) for trial in trials if on_device(trial)) if one.runs]
-    judged = [judge(*paired(one.by_block(first_call_s), one.by_block())) for one in known]
-    longer = sum(judgement.outcome is Outcome.FASTER for judgement in judged)
+    judged = [(one, judge(*paired(one.by_block(first_call_s), one.by_block()))) for one in known]
+    sure = [(one, judgement) for one, judgement in judged if judgement.low is not None]
+    longer = [one for one, judgement in sure if judgement.outcome is Outcome.FASTER]
     if not longer:
         return CALL_QUESTION
-    if longer < len(judged):
-        return f"A first call takes longer than a warm one in {longer} of {len(judged)} libraries"
-    ends = _ends([one.median(first_call_s) / one.median() for one in known])
+    unsure = f" ({len(judged) - len(sure)} more without an interval)" if len(sure) < len(judged) else ""
+    if len(longer) < len(sure):
+        return f"A first call takes longer than a warm one in {len(longer)} of {len(sure)} settings{unsure}"
+    ends = _ends([one.median(first_call_s) / one.median() for one in longer])
     least, most = (three(float(f"{end:.2g}")) for end in ends)
     times = least if least == most else f"{least} to {most}"
-    return f"A first call takes {times} times as long as a warm one"
+    return f"A first call takes {times} times as long as a warm one{unsure}"
 
 
 def _ends(values: Sequence[float]) -> tuple[float, float]:

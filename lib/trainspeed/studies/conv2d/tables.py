@@ -45,7 +45,8 @@ def calls_table(runs: Iterable[Run]) -> Styler:
                 "blocks": len(one.runs),
             }
         )
-    return styled(cells, "conv2d", "One convolution, in ms", columns=["library"])
+    where = f" of {next(iter(sizes))}" if len(sizes) == 1 else ""
+    return styled(cells, "conv2d", f"One convolution{where}, in ms", columns=["library"])
 
 
 def transfers_table(runs: Iterable[Run], library: Conv2dTrial) -> Styler:
@@ -109,13 +110,13 @@ def crossovers_table(sweeps: Iterable[Sweep]) -> Styler | None:
                 "device": library_of(sweep.device),
                 "against": library_of(sweep.cpu),
                 "device is faster": _faster(sweep.crossover),
-                "uncertainty": MISSING if low is None else f"{low:,.0f} to {high:,.0f}",
+                "interval of that size": MISSING if low is None else f"{low:,.0f} to {high:,.0f}",
                 "sizes tried": f"{points[0].size:,.0f} to {points[-1].size:,.0f}" if points else MISSING,
             }
         )
     if not cells:
         return None
-    columns = ["what grows", "device", "against", "device is faster", "uncertainty", "sizes tried"]
+    columns = ["what grows", "device", "against", "device is faster", "interval of that size", "sizes tried"]
     return styled(cells, "crossovers", "From what size on a device is faster", columns=columns)
 
 

@@ -76,14 +76,14 @@ def remarked(
     """Return the verdicts with what a card has to say beside each: what fresh blocks say of it, how old it is,
     that it is over one core, and whether it is part of what pays together, or was tried there and not kept.
 
-    What fresh blocks confirmed has their size, which is all that is said of it in brief. What they refuted is
+    What fresh blocks confirmed has their size, which is all that is said of it in brief. What they did not confirm is
     undecided: one measurement says so, the other one not.
     """
     remarks = {}
     for verdict in verdicts:
         one = again.get(verdict)
         still = one and verdict.outcome is one.again.outcome is Outcome.UNDECIDED
-        said = [f"{one.word} in fresh blocks"] if one and not still else []
+        said = [one.remark] if one and not still else []
         first = verdict
         if one and one.holds:  # what was found first is the likelier to be too large
             verdict = replace(verdict, judgement=one.again.judgement)
@@ -95,7 +95,7 @@ def remarked(
             over = "over one core" if plain else OVER_ONE_CORE
             said += [over] * faster + ([plain.words] if plain else [])
         said += filter(None, [part_words(first, report.kept, report.verdicts)])
-        if one and one.refuted:
+        if one and one.unconfirmed:
             open_ = replace(verdict.judgement, outcome=Outcome.UNDECIDED)
             verdict = replace(verdict, judgement=open_)
         tried = not_kept_words(first, report.kept, report.searches)

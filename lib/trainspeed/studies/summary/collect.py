@@ -164,7 +164,7 @@ def read_report(
     shown = {notebook.name: notebook.session or newest.get(notebook.name, "") for notebook in notebooks}
     shown |= {study: session for study, session in newest.items() if study in (SUMMARY, CHECK)}
     lines, doubts = ledger.read(shown)
-    runs = RunSet(lines).last_of_each()
+    runs = RunSet(lines).last_of_each().with_anchors_as_data()
     others = runs.where(lambda run: run.study not in (SUMMARY, CHECK))
     verdicts, unread = _read_verdicts(out / VERDICTS)
     coverage = read_coverage(source, shown)

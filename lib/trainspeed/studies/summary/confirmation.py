@@ -72,6 +72,14 @@ class Confirmed:
         return f"{first}, {_size(self.again)} in {blocks}: {self.word}{reason}."
 
     @property
+    def remark(self) -> str:
+        """What a line that has the first size says of the fresh blocks: `again` is there."""
+        if not self.unconfirmed:
+            return f"{self.word} in fresh blocks"
+        outcome = OUTCOME_WORDS.get(self.again.outcome, self.again.outcome)
+        return f"not confirmed: {outcome} in fresh blocks, {_size(self.again)}"
+
+    @property
     def word(self) -> str:
         """Whether the verdict was confirmed, in one word or a few."""
         one, two = self.first, self.again
@@ -88,7 +96,7 @@ class Confirmed:
         if two.low is None:
             return f"neither confirmed nor refuted, measure {MIN_BLOCKS} blocks or more"
         if two.outcome is Outcome.UNDECIDED:
-            return "not confirmed, the interval says neither"
+            return "not confirmed, undecided"
         return f"not confirmed, but {two.outcome}"
 
 

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence, Set
 
 from trainspeed.core.files import CHECK, SUMMARY, VERDICTS
-from trainspeed.core.format import NAMES, counted, fixed, listed, model_of
+from trainspeed.core.format import NAMES, counted, listed, model_of
 from trainspeed.core.machine_text import machine_name
 from trainspeed.core.markdown import Marked
 from trainspeed.core.notes import CoresBusy, GpuBusy, GpuShared, GpuTakenMeanwhile
@@ -14,11 +14,12 @@ from trainspeed.core.run import Run
 from trainspeed.core.runs import Measured, RunSet
 from trainspeed.judge.comparison import Verdict, controls
 from trainspeed.judge.doubts import DoubtedRuns, doubted_runs, in_runs, whole_study_doubts
+from trainspeed.judge.text import interval_of
 from trainspeed.judge.verdict import Outcome
 from trainspeed.studies.summary.collect import ReportSummary
 from trainspeed.studies.summary.confirmation import Confirmed
 from trainspeed.studies.summary.gains import study_link
-from trainspeed.studies.summary.headline import Gain
+from trainspeed.studies.summary.headline import Gain, headline_gains
 from trainspeed.studies.summary.text import called, checks_here
 
 OTHERS_BUSY = (CoresBusy, GpuBusy, GpuShared, GpuTakenMeanwhile)  # notes on other processes
@@ -36,7 +37,7 @@ def evidence_text(report: ReportSummary, measured: Measured, gains: Sequence[Gai
         said.append(f"{number} blocks of fresh processes in {where}")
     twice = [v for v in report.verdicts if v.is_control and (not headline or v.study in headline)]
     if sure := [verdict for verdict in twice if verdict.low is not None]:
-        said.append(_noise(sure, gains, report))
+        said.append(_noise(sure, gains))
     if busy := sum(any(isinstance(note, OTHERS_BUSY) for note in run.notes) for run in runs):
         said.append(
             f"other processes were busy during {busy} of {'its ' * bool(gains)}{counted(len(runs), 'run')}"
@@ -57,8 +58,8 @@ def _runs_of(gains: Sequence[Gain], runs: Sequence[Run]) -> list[Run]:
     return [run for run in runs if (run.study, run.trial.spec) in sides]
 
 
-def _noise(sure: Sequence[Verdict], gains: Sequence[Gain], report: ReportSummary) -> str:
-    """Return by how much a setting that was measured twice differs from itself: its median, and single blocks.
+def _noise(sure: Sequence[Verdict], gains: Sequence[Gain]) -> str:
+    """Return the intervals of settings that were measured twice, as if they were two.
 
     Args:
         sure: The controls of the headline's studies, or of all, that have an interval. Each gain has its own where
@@ -78,16 +79,9 @@ def _noise(sure: Sequence[Verdict], gains: Sequence[Gain], report: ReportSummary
     for control in shown:
         framework, model = _job(control)
         where = [NAMES[framework], *[model_of(model)] * bool(models and model)] * named
-        size = f"±{fixed(100 * _half_width(control), 1, ' %')}"
-        said.append(" ".join([*where, size, *[f"({control.blocks} blocks)"] * (not alike)]))
-    # The file of verdicts has no single blocks.
-    studies = dict.fromkeys(control.study for control in shown)
-    again = (v for study in studies for v in controls(report.runs.of_study(study)))
-    sides = [control.baseline for control in shown]
-    values = [value for v in again if v.baseline in sides for value in v.judgement.values]
-    single = f", single blocks up to {fixed(100 * _apart(*values), 1, ' %')}" if values else ""
-    twice = f"twice in {shown[0].blocks} blocks" if alike and counts != told else "twice"
-    return f"noise, one setting measured {twice}: {', '.join(said)}{single}"
+        said.append(" ".join([*where, interval_of(control), *[f"({control.blocks} blocks)"] * (not alike)]))
+    among = f" in {shown[0].blocks} blocks" if alike and counts != told else ""
+    return f"noise, one setting against itself{among}: {', '.join(said)}"
 
 
 def _job(verdict: Verdict) -> tuple[str, str | None]:
@@ -99,11 +93,6 @@ def _job(verdict: Verdict) -> tuple[str, str | None]:
 def _half_width(control: Verdict) -> float:
     """Return half the width of the interval of a control's median, as a share."""
     return math.sqrt(control.high / control.low) - 1
-
-
-def _apart(*ratios: float) -> float:
-    """Return the share by which the one of two is slower, at most, by ratios of the two."""
-    return max(max(ratios), 1 / min(ratios)) - 1
 
 
 def doubt_text(
@@ -120,7 +109,7 @@ def doubt_text(
         headline: The studies that the headline is from, each with a framework; none where it tells no gain.
     """
     doubts = _doubts(report, measured, confirmed)
-    touching = sum(not headline or not about or not about.isdisjoint(headline) for about in doubts.values())
+    touching = sum(_touches(about, headline) for about in doubts.values())
     others = len(doubts) - touching
     subject = "the headline" if headline else "this page"
     if touching and others:
@@ -144,6 +133,27 @@ def doubt_text(
     else:
         luck = f"; no gain was {link}, so that it may be partly luck" if report.gains else ""
     return Marked(f"{told}{luck}")
+
+
+def _touches(about: Set[tuple[str, str]], headline: Set[tuple[str, str]]) -> bool:
+    """Return whether a doubt is about what the headline is from, or about everything; arguments as of `doubt_text`."""
+    return not headline or not about or not about.isdisjoint(headline)
+
+
+def headline_studies(gains: Iterable[Gain]) -> set[tuple[str, str]]:
+    """Return the studies that the headline is from, each with a framework."""
+    return {(study, gain.verdict.baseline.framework) for gain in gains for study in gain.studies}
+
+
+def doubt_sentences(
+    report: ReportSummary, measured: Measured, confirmed: Sequence[Confirmed] = ()
+) -> list[str]:
+    """Return all doubts, those about the headline first and named so, where others are not about it."""
+    headline = headline_studies(headline_gains(report, confirmed))
+    doubts = _doubts(report, measured, confirmed)
+    touching = [text for text, about in doubts.items() if _touches(about, headline)]
+    others = [text for text in doubts if text not in touching]
+    return [*(f"About the headline: {text}" for text in touching), *others] if others else touching
 
 
 def all_doubts(report: ReportSummary, measured: Measured, confirmed: Sequence[Confirmed] = ()) -> list[str]:

@@ -243,7 +243,7 @@ def _convolutions(
     if verdicts:
         (count,) = counts_of(verdicts, confirmed)
         size = f"the largest difference {size_of(verdicts[0])} ({interval_of(verdicts[0])})"
-        said.append(f"{'of other switches but cores ' * bool(said)}{count}, {size}")
+        said.append(f"{'further comparisons: ' * bool(said)}{count}, {size}")
     if not said:
         return []
     first = (verdicts or calls)[0]

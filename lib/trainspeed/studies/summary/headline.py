@@ -157,15 +157,16 @@ def _recipe(verdict: Verdict, report: ReportSummary) -> Marked:
     blocks = f"({interval_of(verdict)}) in {counted(verdict.blocks, 'fresh block')}"
     switched = switched_on(verdict.baseline, verdict.candidate)
     named = switched[:MOST_NAMED] + [f"{len(switched) - MOST_NAMED} more"] * (len(switched) > MOST_NAMED)
-    lines = f"[{escape(listed(named))}](#{program_anchor(verdict.candidate)})"
+    lines = f"[code](#{program_anchor(verdict.candidate)})"
     if len(switched) > 1 and measured_as_set(verdict, report.verdicts, report.runs):
-        lines += " (measured as a set; what each adds is not known)"
+        lines += "; measured as a set, what each adds is not known"
     points = gain_accuracy(verdict, report)
     accuracy = accuracy_in_words(points and points.judgement)
     leaning = leaning_of(points, points.quantity) if points else ""
     accuracy += leaning and f", {leaning}"
     return Marked(
-        f"{where}: **{size_of(verdict, times='')} times as fast** {blocks} with {lines}; accuracy {accuracy}."
+        f"{where}: **{size_of(verdict, times='')} times as fast** {blocks} with "
+        f"{escape(listed(named))} ({lines}); accuracy {accuracy}."
     )
 
 

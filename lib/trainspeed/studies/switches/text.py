@@ -41,7 +41,7 @@ def list_sentences(found: Iterable[Findings]) -> list[str]:
     for one in found:
         names = dict.fromkeys(f"{LEVERS[s.lever].words} ({s.numbers})" for s in one.candidates.switches)
         sentences.append(
-            f"{where(one)} could have: {', '.join(names) if names else 'nothing that is known'}."
+            f"{where(one)}, for this search to try: {', '.join(names) if names else 'nothing that is known'}."
         )
         if changing := one.candidates.changing:
             words = ", ".join(LEVERS[name].words for name in changing)
