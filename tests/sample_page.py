@@ -56,7 +56,7 @@ def write(folder: Path) -> Path:
     """Write a page of a notebook that failed, with every kind of cell and output."""
     wide = "".join(f"<th>{name}</th>" for name in COLUMNS), "<td>1,234.5 ms</td>" * len(COLUMNS)
     rows = f"<thead><tr>{wide[0]}</tr></thead><tbody><tr>{wide[1]}</tr></tbody>"
-    table = f"<table id=T_results_1><caption>Wide</caption>{rows}</table>"
+    table = f"<table id=T_layers_1><caption>Wide</caption>{rows}</table>"
     folded = table.replace("_1>", "_2>").replace("<td>", f'<td><span id="{FOLDED}">the verdict </span>', 1)
     error = new_output("error", ename="ValueError", evalue="unknown " + "x" * 200, traceback=[ANSI])
     badges = "".join(

@@ -17,7 +17,7 @@ from trainspeed.search.findings import Stage
 from trainspeed.search.unmeasured import UnmeasuredStage, as_values
 from trainspeed.studies.summary.collect import ReportSummary, read_report
 from trainspeed.studies.summary.confirmation import Confirmed
-from trainspeed.studies.summary.doubts import all_doubts, doubt_sentences, doubt_text
+from trainspeed.studies.summary.doubts import all_doubts, doubt_text, headline_doubts_first
 from trainspeed.studies.summary.notebooks import ReportNotebook, notebooks_in
 from trainspeed.studies.summary.text import not_measured, without_result
 
@@ -210,10 +210,10 @@ def test_the_doubts_about_the_headline_come_first_and_say_so_beside_others():
     held = [Confirmed(first=best, again=best)]
     both = tuple(make_run(study=study) for study in ("amp", "layout"))
 
-    told = doubt_sentences(report_of(best, runs=both), NOTHING, held)
+    told = headline_doubts_first(report_of(best, runs=both), NOTHING, held)
     about = [text.startswith("About the headline: layout: ") for text in told]
     assert about == sorted(about, reverse=True) and {*about} == {True, False} and "amp: " in told[-1]
-    alone = doubt_sentences(report_of(best, runs=both[1:]), NOTHING, held)
+    alone = headline_doubts_first(report_of(best, runs=both[1:]), NOTHING, held)
     assert alone and not any("headline" in text for text in alone)
 
 

@@ -145,7 +145,7 @@ def headline_studies(gains: Iterable[Gain]) -> set[tuple[str, str]]:
     return {(study, gain.verdict.baseline.framework) for gain in gains for study in gain.studies}
 
 
-def doubt_sentences(
+def headline_doubts_first(
     report: ReportSummary, measured: Measured, confirmed: Sequence[Confirmed] = ()
 ) -> list[str]:
     """Return all doubts, those about the headline first and named so, where others are not about it."""
