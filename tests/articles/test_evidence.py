@@ -102,7 +102,7 @@ def gap_runs(small, large, blocks=6, **more):
 def test_a_gap_closes_when_the_ratio_comes_nearer_to_1_from_either_side(small, large, expected):
     found = answer("framework_gap", gap_runs(small, large))
     assert found.result == expected
-    assert found.evidence[0].name == "the gap at batch 8 over that at batch 128"
+    assert found.evidence[0].name == "the gap at batch 8 over that at batch 128, channels_first"
     assert found.evidence[0].judgement.speedup == pytest.approx(max(small, 1 / small) / max(large, 1 / large))
 
 

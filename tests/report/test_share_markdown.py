@@ -124,7 +124,7 @@ def test_the_headline_is_that_of_the_front_page(verdicts, again):
     assert "What to paste" not in said
     words = re.sub(r"\]\([^)]*\)|[\[\]*]", "", front).partition(" What would decide")[0]
     assert said.replace("*", "") == words
-    assert ("1 faster (1 not confirmed)" in text) == (again is not None)
+    assert ("1 undecided (1 not confirmed)" in text) == (again is not None)
 
 
 def test_it_is_short_enough_for_a_comment_and_says_what_is_left_out():

@@ -151,7 +151,8 @@ def _gap(claim: Claim, runs: Iterable[Run]) -> list[Evidence]:
         return []
     small, large = (_turned(gaps[end(gaps)]) for end in (min, max))
     both = sorted(small.keys() & large.keys())
-    name = f"the gap at batch {min(gaps)} over that at batch {max(gaps)}"
+    where = f", {claim.layout}" if claim.layout else ""
+    name = f"the gap at batch {min(gaps)} over that at batch {max(gaps)}{where}"
     return [Evidence(name=name, judgement=judge([small[b] for b in both], [large[b] for b in both]))]
 
 

@@ -40,7 +40,8 @@ OUTCOMES = {Outcome.SAME: OUTCOME_WORDS[Outcome.SAME]}
 # A page that stands alone has no link to it: see `trainspeed.report.export`.
 FRONT_PAGE = "[front page](index.html#measured-again-in-fresh-blocks)"
 AGAIN = Marked(
-    f"The largest gains are measured again in fresh blocks: the {FRONT_PAGE} says what became of them."
+    "That is a first measurement: the largest gains are measured again in fresh blocks, and the "
+    f"{FRONT_PAGE} says what became of them."
 )
 NOTHING = f"Nothing is decided: no comparison has {MIN_BLOCKS} blocks or more."
 

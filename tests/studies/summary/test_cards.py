@@ -32,7 +32,7 @@ def test_a_card_says_what_fresh_blocks_say_and_marks_no_gain_that_they_refuted()
     assert "1.50x" not in said
     open_ = cards.open_text([answer], told)
     assert open_.startswith("<strong>Undecided</strong>: ")
-    assert "(1.50x; not confirmed: slower in fresh blocks, 0.802x (0.800 to 0.804))" in open_
+    assert "(0.802x; slower in fresh blocks, 0.800 to 0.804; faster at first, 1.50x)" in open_
     assert [*cards.card_rows([*told])["kind"]] == ["faster", "undecided"]
 
 

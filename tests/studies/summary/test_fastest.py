@@ -87,7 +87,9 @@ def test_the_fastest_is_what_to_switch_on_whichever_side_of_its_pairs_it_is():
     )
     refuted = [Confirmed(first=WORLD[0], again=replace(WORLD[0], judgement=WORLD[-1].judgement))]
     (told,) = [said for said in switch_sentences(report, refuted) if "Single" in said]
-    assert told.startswith("Single convolutions: 2 faster (1 not confirmed), the largest difference 3.50x")
+    assert told.startswith(
+        "Single convolutions: 1 faster, 1 undecided (1 not confirmed), the largest difference 3.50x"
+    )
 
 
 @pytest.mark.parametrize(

@@ -53,7 +53,7 @@ def test_the_headline_counts_the_outcomes_and_the_false_ones_to_expect():
         Confirmed(first=verdicts[0], again=verdicts[0]),
     ]
     told, *_ = headline_sentences(report_of(*verdicts), again)
-    assert told == "3 verdicts on switches, with an interval: 2 faster, 1 slower (1 not confirmed)."
+    assert told == "3 verdicts on switches, with an interval: 2 faster, 1 undecided (1 not confirmed)."
 
 
 def test_the_headline_knows_one_and_none():

@@ -71,12 +71,15 @@ def test_a_gain_that_fresh_blocks_did_not_show_again_does_not_pass_for_one():
         Confirmed(first=lost, again=verdict(0.9)),
         Confirmed(first=failed, again=None, reason="oom"),
     ]
-    first, second, third = switch_sentences(report_of(held, lost, failed), confirmed)
+    report = report_of(held, lost, failed)
+    first, third = switch_sentences(report, confirmed)
 
     place = " in [fresh blocks](#measured-again-in-fresh-blocks)"
     assert first.endswith(f"([layout](layout.html)); confirmed{place}, 2.00x at first.")
-    assert second.endswith(f"([layout](layout.html)); not confirmed, but slower{place}, 0.902x.")
     assert third.endswith("([layout](layout.html)).")
+    open_, *_ = undecided_sentences(report, confirmed)
+    assert "1.50x (1.50 to 1.51) at first, 0.902x (0.900 to 0.904) in 6 fresh blocks: not confirmed" in open_
+    assert open_.endswith(" A longer BUDGET has more fresh blocks.")
 
 
 @pytest.mark.parametrize(
@@ -272,7 +275,7 @@ def test_convolutions_lose_after_trainings():
         first.startswith("**0.702x**") and fastest.startswith("Single convolutions: ") and "conv2d" in fastest
     )
     _, unsure = slower_sentences(report_of(*verdicts), [Confirmed(first=verdicts[0], again=verdict(1.0))])
-    assert unsure.startswith("Single convolutions: 1 slower (1 not confirmed), the largest")
+    assert unsure.startswith("Single convolutions: 1 undecided (1 not confirmed), the largest")
 
 
 def test_no_difference_has_a_sign_of_its_own():

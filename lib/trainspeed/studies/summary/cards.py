@@ -96,7 +96,7 @@ def remarked(
             said += [over] * faster + ([plain.words] if plain else [])
         said += filter(None, [part_words(first, report.kept, report.verdicts)])
         if one and one.unconfirmed:
-            open_ = replace(verdict.judgement, outcome=Outcome.UNDECIDED)
+            open_ = replace(one.again.judgement, outcome=Outcome.UNDECIDED)
             verdict = replace(verdict, judgement=open_)
         tried = not_kept_words(first, report.kept, report.searches)
         remarks[verdict] = "".join(f"; {remark}" for remark in said) + tried

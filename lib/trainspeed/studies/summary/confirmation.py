@@ -73,11 +73,12 @@ class Confirmed:
 
     @property
     def remark(self) -> str:
-        """What a line that has the first size says of the fresh blocks: `again` is there."""
+        """What a line says of the fresh blocks, whose size it has where they do not confirm: `again` is there."""
         if not self.unconfirmed:
             return f"{self.word} in fresh blocks"
         outcome = OUTCOME_WORDS.get(self.again.outcome, self.again.outcome)
-        return f"not confirmed: {outcome} in fresh blocks, {_size(self.again)}"
+        fresh = f"{outcome} in fresh blocks, {interval_of(self.again)}"
+        return f"{fresh}; {self.first.outcome} at first, {size_of(self.first)}"
 
     @property
     def word(self) -> str:
@@ -107,24 +108,35 @@ def _size(verdict: Verdict) -> str:
 def counts_of(
     verdicts: Sequence[Verdict], confirmed: Iterable[Confirmed] = (), *, bold: bool = False
 ) -> list[str]:
-    """Return how many verdicts had which outcome, and how many of these fresh blocks did not confirm.
+    """Return how many verdicts have which outcome: what fresh blocks did not confirm is undecided.
 
     Args:
-        verdicts: As they were decided first, as the list of all verdicts has them.
+        verdicts: As they were decided first.
         bold: Whether the outcome is emphasized, as Markdown.
     """
-    lost = [one.first for one in confirmed if one.unconfirmed]
+    confirmed = list(confirmed)
+    lost = sum(one.unconfirmed and one.first in verdicts for one in confirmed)
     by_word: dict[str, list[Verdict]] = {}
+    shown = open_where_unconfirmed(verdicts, confirmed)
     for outcome in ORDER:
-        for verdict in (one for one in verdicts if one.outcome is outcome):
+        for verdict in (one for one in shown if one.outcome is outcome):
             by_word.setdefault(outcome_word(verdict.judgement, verdict.quantity), []).append(verdict)
     said = []
     for outcome, own in sorted(by_word.items(), key=lambda one: one[0] == Outcome.UNDECIDED):
-        failed = sum(verdict in lost for verdict in own)
         word = f"**{outcome}**" if bold else outcome
         word = word if outcome in {*Outcome} else f"with an accuracy {word}"
-        said.append(f"{len(own)} {word}" + (f" ({failed} not confirmed)" if failed else ""))
+        at_first = f" ({lost} not confirmed)" * (outcome == Outcome.UNDECIDED and lost > 0)
+        said.append(f"{len(own)} {word}{at_first}")
     return said
+
+
+def open_where_unconfirmed(verdicts: Iterable[Verdict], confirmed: Iterable[Confirmed]) -> list[Verdict]:
+    """Return the verdicts with their first sizes; those that fresh blocks do not confirm are undecided."""
+    lost = {one.first for one in confirmed if one.unconfirmed}
+    return [
+        replace(v, judgement=replace(v.judgement, outcome=Outcome.UNDECIDED)) if v in lost else v
+        for v in verdicts
+    ]
 
 
 def gain(verdict: Verdict) -> float:

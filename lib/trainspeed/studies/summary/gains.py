@@ -98,7 +98,8 @@ def switch_sentences(
         confirmed: What became of some of the gains in fresh blocks, so that luck does not pass for a gain.
         unsaid: Words that the names of verdicts leave out, as they are said above the list.
     """
-    gains, _ = _apart(report, report.gains)
+    lost = {one.first for one in confirmed if one.unconfirmed}
+    gains = [verdict for verdict in _apart(report, report.gains)[0] if verdict not in lost]
     faster = [verdict for verdict in report.switches if verdict.outcome is Outcome.FASTER]
     convolutions = _convolutions(report, _apart(report, faster)[1], confirmed, faster=True)
     if gains:
@@ -139,8 +140,10 @@ def slower_sentences(
     Args:
         confirmed, unsaid: As of `switch_sentences`.
     """
+    lost = {one.first for one in confirmed if one.unconfirmed}
     slower = [verdict for verdict in report.switches[::-1] if verdict.outcome is Outcome.SLOWER]
     slower, single = _apart(report, slower)
+    slower = [verdict for verdict in slower if verdict not in lost]
     worse = [verdict for verdict in report.verdicts if verdict.outcome is Outcome.WORSE]
     same = [verdict for verdict in report.switches if verdict.outcome is Outcome.SAME]
     fresh, again = {c.first: c for c in confirmed}, {c.first: _in_fresh_blocks(c) for c in confirmed}
@@ -241,9 +244,11 @@ def _convolutions(
     if faster:  # what cores gain over one is nothing to switch on
         verdicts = [verdict for verdict in verdicts if not is_on_cores(verdict, report.machine)]
     if verdicts:
-        (count,) = counts_of(verdicts, confirmed)
+        count = ", ".join(counts_of(verdicts, confirmed))
         size = f"the largest difference {size_of(verdicts[0])} ({interval_of(verdicts[0])})"
-        said.append(f"{'further comparisons: ' * bool(said)}{count}, {size}")
+        versus = {verdict.row.versus(verdict.baseline, verdict.candidate) for verdict in verdicts}
+        what = f"{escape(versus.pop())}: " if said and len(versus) == 1 else ""
+        said.append(f"{what}{count}, {size}")
     if not said:
         return []
     first = (verdicts or calls)[0]

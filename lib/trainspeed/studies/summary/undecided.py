@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from trainspeed.core.format import listed
 from trainspeed.judge.blocks_needed import MOST_BLOCKS
 from trainspeed.judge.next_step import next_step
@@ -9,14 +11,16 @@ from trainspeed.judge.verdict import Outcome
 from trainspeed.show.answer import at_edge_sentence, decided_by
 from trainspeed.studies.summary.accuracy import open_accuracy_sentences
 from trainspeed.studies.summary.collect import ReportSummary
+from trainspeed.studies.summary.confirmation import Confirmed
 from trainspeed.studies.summary.gains import recipe_results
 from trainspeed.studies.summary.worth import is_part
 
 
-def undecided_sentences(report: ReportSummary) -> list[str]:
+def undecided_sentences(report: ReportSummary, confirmed: Sequence[Confirmed] = ()) -> list[str]:
     """Return the undecided sets of switches, and what would decide what is undecided, study by study, with the command.
 
-    Nothing where all is decided. What no reasonable number of blocks decides is said in one sentence for all studies.
+    Before them stands what fresh blocks did not confirm. Nothing where all is decided. What no reasonable number of
+    blocks decides is said in one sentence for all studies.
     """
     sentences, near, kept, drifted = [], {}, {}, []
     compared = [*report.switches, *(verdict for verdict in report.recipes if verdict.quantity == "time")]
@@ -49,4 +53,11 @@ def undecided_sentences(report: ReportSummary) -> list[str]:
             "The epoch time drifted during many runs of what is undecided, which may be why its intervals are wide: "
             f"{listed(drifted)}."
         )
-    return [*recipe_results(report, Outcome.UNDECIDED), *sentences, *open_accuracy_sentences(report)]
+    lost = [one for one in confirmed if one.unconfirmed and not one.first.candidate.phase.calls]
+    unconfirmed = [f"{one.sentence} A longer BUDGET has more fresh blocks." for one in lost]
+    return [
+        *recipe_results(report, Outcome.UNDECIDED),
+        *unconfirmed,
+        *sentences,
+        *open_accuracy_sentences(report),
+    ]
