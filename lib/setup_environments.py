@@ -157,9 +157,24 @@ def build_framework_environment(framework: str, cuda: bool) -> bool:
     made = _run(uv, "venv", "--quiet", "--clear", "--python", sys.executable, str(folder))
     if made and install(folder, pins, cpu_torch=framework == "torch" and not cuda):
         (folder / STAMP).write_text(stamp)
+        if problem := import_problem(folder, framework):
+            print(f"setup: {framework} is installed and cannot be imported here: {problem}", file=sys.stderr)
         return True
     shutil.rmtree(folder, ignore_errors=True)
     return False
+
+
+def import_problem(folder: Path, package: str) -> str | None:
+    """Import a package for the first time; return the last line of what Python says where that fails, else None.
+
+    On a cold disk that takes half a minute, which is not to be the time of a report.
+    """
+    command = (str(folder / "bin/python"), "-c", f"import {package}")
+    result = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, errors="replace")
+    if result.returncode == 0:
+        return None
+    lines = result.stderr.strip().splitlines()
+    return lines[-1] if lines else f"it ended with {result.returncode}"
 
 
 def main(arguments: list[str] | None = None) -> int:

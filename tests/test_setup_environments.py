@@ -81,6 +81,23 @@ def test_a_framework_that_cannot_be_installed_is_named_and_the_others_are_built(
     )
 
 
+def test_a_framework_that_cannot_be_imported_is_told_once_it_is_built(capsys, monkeypatch, tmp_path):
+    """By Python's own last line: the first import of a package that is there, and of one that is not."""
+    monkeypatch.setattr(environments, "ROOT", tmp_path)
+    monkeypatch.setattr(environments, "_up_to_date", lambda folder, stamp: False)
+    monkeypatch.setattr(environments, "_stamp", lambda pins, extra: "built")
+    monkeypatch.setattr(environments, "_run", lambda *command: True)
+    monkeypatch.setattr(environments, "install", lambda folder, pins, **how: True)
+    for name in ("json", "caffe"):
+        (tmp_path / ".venvs" / name / "bin").mkdir(parents=True)
+        (tmp_path / ".venvs" / name / "bin/python").symlink_to(sys.executable)
+        assert environments.build_framework_environment(name, cuda=False)
+
+    assert capsys.readouterr().err == (
+        "setup: caffe is installed and cannot be imported here: ModuleNotFoundError: No module named 'caffe'\n"
+    )
+
+
 def test_what_reaches_other_machines_is_installed_where_it_is_asked_for(monkeypatch, tmp_path):
     """Once for an environment of the notebooks, and again where that was built anew."""
     installed = []
