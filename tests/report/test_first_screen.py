@@ -60,7 +60,10 @@ def test_the_lines_of_two_searches_leave_room_for_the_other_answers_on_a_phone(c
     (twice,) = controls(control_runs([1.3, 1.0, 0.96, 0.96, 0.96, 0.96, 0.96, 0.96, 1.1]))
     in_both = [of for one in (whole, twice) for of in (one, _in_tensorflow(one))]
     searched = [replace(one, study="switches") for one in in_both]
-    searched[:2] = (replace(one, factor="recipe") for one in searched[:2])
+    searched[:2] = (
+        replace(one, factor="recipe", candidate=replace(one.candidate, precision="bf16"))
+        for one in searched[:2]
+    )
     several = [replace(amp, study="amp", factor="precision"), replace(layout, study="layout")]
     several.insert(1, _in_tensorflow(several[0]))
     on_cpu = MACHINE | {"device": "cpu", "memory_bytes": 10**10}
@@ -91,6 +94,7 @@ def test_the_lines_of_two_searches_leave_room_for_the_other_answers_on_a_phone(c
         "#what-was-not-measured",
     }
     assert links <= {*seen["links"]}
+    assert sum("measured as a set" in line for line in seen["lines"]) == 2
     for name in ("how sure is that?", "was memory a problem?", "how long did it take?"):
         assert any(re.search(QUESTIONS[name].answer, line) for line in seen["lines"]), name
 

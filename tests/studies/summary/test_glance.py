@@ -225,6 +225,10 @@ def test_each_of_several_searches_is_told_with_the_noise_of_its_own_control():
     (more,) = controls(control_runs([0.5, 0.5, 0.96, 0.96, 0.96, 0.96, 0.96, 2.0, 2.0]))
     said = fact("How sure", verdicts=[*several[:3], of_tensorflow(more)])
     assert "itself: PyTorch 0.90 to 1.00 (7 blocks), TensorFlow 0.50 to 2.00 (9 blocks); " in said
+    nine = replace(of_tensorflow(whole), judgement=replace(whole.judgement, blocks=9))
+    seven = replace(whole, judgement=replace(whole.judgement, blocks=7))
+    said = fact("How sure", verdicts=[seven, nine, twice, of_tensorflow(more)])
+    assert "itself: PyTorch 0.90 to 1.00, TensorFlow 0.50 to 2.00; " in said, "as many as each gain's own"
     said = fact("How sure", verdicts=[whole, of_tensorflow(wide)])
     assert "itself in 7 blocks: TensorFlow cnn10 0.50 to 2.00; " in said, "another one's"
 
@@ -285,7 +289,7 @@ def test_what_has_no_result_is_counted_by_what_it_is_and_not_by_the_lines_that_t
     failed = [make_run(status=Status.OOM, reason="0.5 GB asked for", block=block) for block in range(3)]
 
     said = fact("Not measured", *failed, notebooks=(*notebooks, searched), coverage={"layout": had})
-    assert said.startswith("[1 trial and 2 groups of measurements without a result; 1 search cut short](#")
+    assert said.startswith("[1 trial and 2 groups without a result; 1 search cut short](#")
     broken = replace(notebooks[0], status="failed")
     said = fact("Not measured", notebooks=(broken, *notebooks[1:], SWITCHES))
     assert said.startswith("[1 notebook that did not end well](#")

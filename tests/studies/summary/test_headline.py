@@ -45,7 +45,7 @@ def test_of_several_that_were_measured_together_alone_it_says_that_nothing_is_kn
     whole = verdict(1.5, factor="recipe", candidate=best)
     without = replace(plain, precision="bf16")
     fresh = [make_run(trial=trial, label=Role.RECIPE) for trial in (plain, best, without)]
-    told = "channels\\_last and bf16 ([code](#pytorch-cnn10); measured as a set, what each adds is not known); accuracy"
+    told = "channels\\_last and bf16 ([code](#pytorch-cnn10); measured as a set); accuracy"
 
     assert told in headline(report_of(whole, runs=fresh[:2]))[0]
     on_cpu = [replace(run, machine={"device": "cpu"}) for run in fresh[:2]]

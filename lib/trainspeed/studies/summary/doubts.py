@@ -72,15 +72,18 @@ def _noise(sure: Sequence[Verdict], gains: Sequence[Gain]) -> str:
     another = not any(own.values())
     named = len(jobs) > 1 or another
     models = len({model for _, model in jobs}) > 1 or another
-    # As many blocks as the headline's are not told again.
-    counts, told = ({one.blocks for one in several} for several in (shown, [gain.verdict for gain in gains]))
-    alike = len(counts) == 1
+    # As many blocks as the gain's own are not told again.
+    own_blocks = {_job(gain.verdict): gain.verdict.blocks for gain in gains}
+    told = all(own_blocks.get(_job(control)) == control.blocks for control in shown)
+    alike = len({control.blocks for control in shown}) == 1
     said = []
     for control in shown:
         framework, model = _job(control)
         where = [NAMES[framework], *[model_of(model)] * bool(models and model)] * named
-        said.append(" ".join([*where, interval_of(control), *[f"({control.blocks} blocks)"] * (not alike)]))
-    among = f" in {shown[0].blocks} blocks" if alike and counts != told else ""
+        said.append(
+            " ".join([*where, interval_of(control), *[f"({control.blocks} blocks)"] * (not (alike or told))])
+        )
+    among = f" in {shown[0].blocks} blocks" if alike and not told else ""
     return f"noise, one setting against itself{among}: {', '.join(said)}"
 
 

@@ -159,7 +159,7 @@ def _recipe(verdict: Verdict, report: ReportSummary) -> Marked:
     named = switched[:MOST_NAMED] + [f"{len(switched) - MOST_NAMED} more"] * (len(switched) > MOST_NAMED)
     lines = f"[code](#{program_anchor(verdict.candidate)})"
     if len(switched) > 1 and measured_as_set(verdict, report.verdicts, report.runs):
-        lines += "; measured as a set, what each adds is not known"
+        lines += "; measured as a set"
     points = gain_accuracy(verdict, report)
     accuracy = accuracy_in_words(points and points.judgement)
     leaning = leaning_of(points, points.quantity) if points else ""

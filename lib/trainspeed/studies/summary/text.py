@@ -22,7 +22,7 @@ from trainspeed.judge.failures import kind_of_failure
 from trainspeed.judge.verdict import MIN_BLOCKS, expected_false
 from trainspeed.search.unmeasured import open_questions, open_searches, place_of
 from trainspeed.search.untried import untried_sentences
-from trainspeed.show.coverage import GROUPS, left_out_in_short
+from trainspeed.show.coverage import left_out_in_short
 from trainspeed.show.rows import VERDICT_FIELDS
 from trainspeed.studies.summary.collect import ReportSummary
 from trainspeed.studies.summary.confirmation import Confirmed, counts_of
@@ -189,7 +189,7 @@ def without_result_in_short(report: ReportSummary, measured: Measured) -> list[s
     failed = (run for run in (*report.runs, *measured.runs) if run.status != Status.OK)
     trials = len({(run.study, run.trial.spec) for run in failed})
     left = sum(len(own.left_out) for own in _coverage(report, measured).values())
-    lacking = {("trial",): trials, GROUPS: left}
+    lacking = {("trial",): trials, ("group",): left}
     counts = [counted(number, *kind) for kind, number in lacking.items() if number]
     said = [f"{listed(counts)} without a result"] if counts else []
     if searches := sum(len(open_searches(ran.unmeasured, _sure(report))) for ran in report.notebooks):
