@@ -38,6 +38,18 @@ def test_the_newest_session_counts_and_of_a_run_that_was_repeated_the_last():
     assert run_set().newest().runs == ()
 
 
+def test_what_ran_beside_other_batch_sizes_is_data_of_its_trial_where_there_is_no_other():
+    """Charts had it as a point of a line, tables and verdicts said that there was no time for it."""
+    alone, beside = (make_run(label=Role.ANCHOR, batch_size=size) for size in (16, 32))
+    own = make_run(batch_size=32)
+    elsewhere = make_run(batch_size=16, study="amp")
+
+    found = run_set(alone, beside, own, elsewhere).with_anchors_as_data()
+
+    assert [run.role for run in found] == [Role.DATA, Role.ANCHOR, Role.DATA, Role.DATA]
+    assert found[0] == replace(alone, label="") and found.on_lines().runs == (found[0], elsewhere, beside)
+
+
 def test_the_same_run_in_two_studies_is_two_runs():
     runs = run_set(make_run(study="layout"), make_run(study="amp"))
 

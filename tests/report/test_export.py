@@ -287,3 +287,12 @@ def test_formulas_that_cannot_be_read_stay_as_they_are(tmp_path):
     _, soup, _ = export(tmp_path, text("$\\left( 1$ and $x$"))
 
     assert "\\left( 1" in soup.get_text()
+
+
+def test_a_link_to_the_front_page_is_plain_words_where_there_is_none(tmp_path):
+    cell = text("It is on the [front page](index.html#doubts), see [this](#here).")
+    for there, links in ((True, ["index.html#doubts", "#here"]), (False, ["#here"])):
+        _, soup, _ = export(tmp_path, cell, front_page=there)
+        paragraph = next(p for p in soup.find_all("p") if "It is on" in p.get_text())
+        assert [link["href"] for link in paragraph.find_all("a")] == links
+        assert paragraph.get_text() == "It is on the front page, see this."

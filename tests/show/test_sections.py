@@ -9,6 +9,7 @@ from study_data import control_runs, layout_pair, make_run
 from trainspeed.core.coverage import Coverage, GroupCoverage
 from trainspeed.core.runs import Measured
 from trainspeed.judge.comparison import compare, controls
+from trainspeed.judge.verdict import Outcome
 from trainspeed.show import sections
 
 
@@ -108,6 +109,14 @@ def test_an_answer_says_what_is_known_of_accuracy_where_it_may_suffer(shown, gai
 def test_an_answer_names_what_had_not_learned_and_has_no_accuracy_to_lose(shown, gains, said):
     section = partial(sections.answer, accuracy=learned(gains), untrained=["mobilenet in PyTorch"])
     assert said in shown(section, judged(SURE), [])[1]
+
+
+@pytest.mark.parametrize("verdicts", [judged(SURE), judged(FEW)], ids=["decided", "nothing decided"])
+def test_an_answer_with_a_gain_leads_to_what_fresh_blocks_say_of_it(shown, verdicts):
+    said = shown(sections.answer, verdicts, [])[1]
+
+    gained = any(verdict.outcome is Outcome.FASTER for verdict in verdicts)
+    assert ("(index.html#measured-again-in-fresh-blocks)" in said) is gained
 
 
 @pytest.mark.parametrize("verdicts", [judged(SURE), judged(FEW)], ids=["decided", "nothing decided"])

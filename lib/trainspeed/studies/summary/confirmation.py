@@ -115,7 +115,7 @@ def counts_of(
         bold: Whether the outcome is emphasized, as Markdown.
     """
     confirmed = list(confirmed)
-    lost = sum(one.unconfirmed and one.first in verdicts for one in confirmed)
+    lost = sum(verdict in verdicts for verdict in unconfirmed_at_first(confirmed))
     by_word: dict[str, list[Verdict]] = {}
     shown = open_where_unconfirmed(verdicts, confirmed)
     for outcome in ORDER:
@@ -130,9 +130,14 @@ def counts_of(
     return said
 
 
+def unconfirmed_at_first(confirmed: Iterable[Confirmed]) -> set[Verdict]:
+    """Return the first verdicts that fresh blocks do not confirm."""
+    return {one.first for one in confirmed if one.unconfirmed}
+
+
 def open_where_unconfirmed(verdicts: Iterable[Verdict], confirmed: Iterable[Confirmed]) -> list[Verdict]:
     """Return the verdicts with their first sizes; those that fresh blocks do not confirm are undecided."""
-    lost = {one.first for one in confirmed if one.unconfirmed}
+    lost = unconfirmed_at_first(confirmed)
     return [
         replace(v, judgement=replace(v.judgement, outcome=Outcome.UNDECIDED)) if v in lost else v
         for v in verdicts

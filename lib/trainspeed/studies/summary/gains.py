@@ -28,7 +28,7 @@ from trainspeed.studies.summary.accuracy import (
     switch_accuracy,
 )
 from trainspeed.studies.summary.collect import ReportSummary, in_order
-from trainspeed.studies.summary.confirmation import Confirmed, counts_of
+from trainspeed.studies.summary.confirmation import Confirmed, counts_of, unconfirmed_at_first
 from trainspeed.studies.summary.plain_script import is_on_cores
 from trainspeed.studies.summary.worth import not_kept_words, why_no_gain
 
@@ -98,7 +98,7 @@ def switch_sentences(
         confirmed: What became of some of the gains in fresh blocks, so that luck does not pass for a gain.
         unsaid: Words that the names of verdicts leave out, as they are said above the list.
     """
-    lost = {one.first for one in confirmed if one.unconfirmed}
+    lost = unconfirmed_at_first(confirmed)
     gains = [verdict for verdict in _apart(report, report.gains)[0] if verdict not in lost]
     faster = [verdict for verdict in report.switches if verdict.outcome is Outcome.FASTER]
     convolutions = _convolutions(report, _apart(report, faster)[1], confirmed, faster=True)
@@ -140,7 +140,7 @@ def slower_sentences(
     Args:
         confirmed, unsaid: As of `switch_sentences`.
     """
-    lost = {one.first for one in confirmed if one.unconfirmed}
+    lost = unconfirmed_at_first(confirmed)
     slower = [verdict for verdict in report.switches[::-1] if verdict.outcome is Outcome.SLOWER]
     slower, single = _apart(report, slower)
     slower = [verdict for verdict in slower if verdict not in lost]

@@ -17,7 +17,7 @@ from trainspeed.judge.verdict import MARGIN, MIN_BLOCKS, Outcome
 from trainspeed.snippets.code import program_anchor
 from trainspeed.studies.summary.accuracy import gain_accuracy
 from trainspeed.studies.summary.collect import ReportSummary
-from trainspeed.studies.summary.confirmation import Confirmed
+from trainspeed.studies.summary.confirmation import Confirmed, unconfirmed_at_first
 from trainspeed.studies.summary.gains import plain_images_per_s, study_link
 from trainspeed.studies.summary.undecided import undecided_sentences
 from trainspeed.studies.summary.worth import (
@@ -91,7 +91,7 @@ def best_gain(report: ReportSummary, confirmed: Sequence[Confirmed] = ()) -> Ver
     The largest at first, as choosing among the fresh blocks, too, would be luck once more. One that these do not show
     is none. A single convolution is no training, and counts only where none was compared.
     """
-    lost = [c.first for c in confirmed if c.unconfirmed]
+    lost = unconfirmed_at_first(confirmed)
     gains = [verdict for verdict in _gains(report) if verdict not in lost]
     held = [c.first for c in confirmed if c.holds]
     return next((verdict for verdict in gains if verdict in held), next(iter(gains), None))
