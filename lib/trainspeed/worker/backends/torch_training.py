@@ -134,15 +134,16 @@ class TorchTraining(Training):
     def _gathered(self) -> Iterator[Batch]:
         """Yield the batches of an epoch from where the images are."""
         order = torch.randperm(len(self.y), generator=self.order)
-        if self.resident:
-            order = order.to(self.device)
-        return map(self._chosen, order.split(self.trial.batch_size))
+        return map(self._chosen, self._where_images_are(order).split(self.trial.batch_size))
 
     def _first_batch(self) -> Batch:
-        return self.upload.one(self._chosen(torch.arange(self.trial.batch_size)))
+        return self.upload.one(self._chosen(self._where_images_are(torch.arange(self.trial.batch_size))))
+
+    def _where_images_are(self, order: torch.Tensor) -> torch.Tensor:
+        return order.to(self.device) if self.resident else order
 
     def _chosen(self, batch: torch.Tensor) -> Batch:
-        """Return this rank's share of the images and labels with these indices, where they are."""
+        """Return this rank's share of the images and labels with these indices, which are where the images are."""
         chosen = batch.chunk(self.ranks)[self.rank]
         return self.resident(chosen) if self.resident else (self.x[chosen], self.y[chosen])
 
