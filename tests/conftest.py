@@ -5,8 +5,6 @@ from __future__ import annotations
 import functools
 import os
 import signal
-import subprocess
-import sys
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -25,13 +23,6 @@ from trainspeed.core.paths import ROOT
 if TYPE_CHECKING:
     from xdist.workermanage import WorkerController
 
-MEASURE = """
-import sys
-from pathlib import Path
-from fake_study import run_study
-from trainspeed.conduct.context import Context
-run_study(Context(id="s", out=Path(sys.argv[1])), control=True, blocks=6)
-"""
 # Fixture that takes long and is made once for all tests -> the one group of the files that have it.
 MADE_ONCE = {"smoke_report": "smoke report", "report_folder": "recorded report"}
 GPU = "GPU"
@@ -59,14 +50,10 @@ def fake_clock() -> FakeClock:
 
 @pytest.fixture(scope="session")
 def report_folder(tmp_path_factory) -> Path:
-    """A report, made once: of the runs that are recorded here, or of a study on the fake backend."""
+    """The report of the runs that are recorded here, made once."""
     folder = tmp_path_factory.mktemp("report")
-    recorded = sorted(path.parent for path in (ROOT / "data/measured").glob("*/runs.jsonl"))
-    if not recorded:
-        recorded = [folder / "ledger"]
-        command = [sys.executable, "-c", MEASURE, str(recorded[0])]
-        subprocess.run(command, cwd=Path(__file__).parent, check=True, capture_output=True)
-    result = trainspeed("render", "--from", str(recorded[0]), "--out", str(folder / "out"))
+    recorded = ROOT / "data/measured/xeon-amx-2-cores"
+    result = trainspeed("render", "--from", str(recorded), "--out", str(folder / "out"))
     assert result.returncode == 0, result.stdout + result.stderr
     return folder / "out"
 

@@ -99,7 +99,7 @@ def copy_of(name: str, folder: Path) -> None:
 
 def write_report(out: Path) -> None:
     """Write the recorded report for `summary`, as if a search had kept what one of its verdicts is on."""
-    shutil.copytree(next((ROOT / "data/measured").glob("*/runs.jsonl")).parent, out)
+    shutil.copytree(ROOT / "data/measured/xeon-amx-2-cores", out)
     verdicts = json.loads((TESTS / "golden/verdicts.json").read_text())
     of_torch = next(
         v for v in verdicts if v["study"] == "layout" and v["baseline"].get("framework") == "torch"

@@ -270,5 +270,6 @@ def test_a_real_gpu_tells_its_memory_and_power():
 
     sample = gpu.sample()
 
-    assert 0 < sample.memory_used_bytes <= sample.memory_total_bytes
+    # The driver may count nothing as used while no process holds any.
+    assert 0 <= sample.memory_used_bytes <= sample.memory_total_bytes
     assert sample.power_w is None or 1 < sample.power_w < 5000

@@ -1,0 +1,48 @@
+"""What was recorded on an H100: the numbers lie where others' public ones do, and runs say what they ran on."""
+
+from __future__ import annotations
+
+from statistics import median
+
+import pytest
+
+from trainspeed.core.ledger import Ledger
+from trainspeed.core.paths import ROOT
+from trainspeed.core.runs import RunSet
+from trainspeed.judge.ceilings import ceilings_of
+
+
+@pytest.fixture(scope="module")
+def runs() -> RunSet:
+    """All runs of the record."""
+    return RunSet(Ledger(ROOT / "data/measured/nvidia-h100").read()[0])
+
+
+def test_every_run_ended_well_on_the_gpu(runs):
+    assert {(run.status, run.machine["device"]) for run in runs} == {("ok", "gpu")}
+
+
+@pytest.mark.parametrize(
+    ("precision", "low", "high"), [("fp32", 40e12, 67e12), ("tf32", 300e12, 495e12), ("bf16", 600e12, 790e12)]
+)
+def test_what_it_multiplies_is_near_the_data_sheet_and_not_above(runs, precision, low, high):
+    ceiling = ceilings_of(runs)[precision]
+    assert low < ceiling.matmul_flop_per_s < high and low < ceiling.conv_flop_per_s < high
+
+
+def test_what_memory_moves_is_below_the_data_sheet(runs):
+    assert 2.5e12 < ceilings_of(runs)["fp32"].bandwidth_bytes_per_s < 3.35e12
+
+
+def test_resnet50_trains_at_the_pace_that_others_measured(runs):
+    """2,000 to 5,000 images of 224 pixels a second in 16 bits, on about two thirds of that in TF32."""
+    default, strict, bf16 = (median(_resnet_per_s(runs, name)) for name in ("default", "fp32", "bf16"))
+    assert 2000 < bf16 < 5000 and strict < default < bf16
+
+
+def _resnet_per_s(runs: RunSet, precision: str) -> list[float]:
+    return [
+        run.trial.batch_size / run.step_s
+        for run in runs
+        if (run.trial.model, run.trial.precision) == ("resnet50", precision) and run.trial.whole_steps
+    ]
