@@ -25,11 +25,11 @@ SURE, FEW = layout_pair([1.3] * 6), layout_pair([1.5], batch_size=64)
 def shown(monkeypatch):
     """A function that calls a section, and returns the title of its chart and what is written beside it."""
 
-    def call(section, *verdicts):
+    def call(section, *verdicts, **more):
         said, titles = [], []
         monkeypatch.setattr(sections, "display", lambda one, **_: said.append(str(one.data)))
         monkeypatch.setattr(sections, "show", lambda ax, alt: titles.append(ax.figure.get_suptitle()))
-        section(*verdicts, alt="a chart")
+        section(*verdicts, alt="a chart", **more)
         (title,) = titles
         return " ".join(title.split()), " ".join(said)
 
@@ -41,6 +41,11 @@ def test_the_title_of_an_answers_chart_counts_what_is_drawn(shown):
 
     assert title == "channels_last vs channels_first: faster"
     assert "hollow" not in said and "a first look" in said and "1.50x" in said
+
+
+def test_what_cannot_be_answered_here_is_said_first(shown):
+    _, said = shown(sections.answer, judged(FEW), [], unanswered=["Not measured here."])
+    assert said.startswith("Not measured here.\n\nNothing is decided")
 
 
 @pytest.mark.parametrize(

@@ -38,12 +38,11 @@ IMPORT_S = {"tensorflow": 5.0, "torch": 3.0, "jax": 3.0}
 # Of a large GPU: ResNet-50 trains on 2,000 to 5,000 images of 224 px a second in 16 bits, on about two thirds in TF32.
 GPU_FLOP_PER_S = {"fp32": 3e13, "tf32": 5e13, "fp16": 8e13, "bf16": 8e13}
 GPU_DEFAULT_FLOP_PER_S = GPU_FLOP_PER_S["tf32"]  # convolutions take TF32 where nothing else is asked for
-# On a GPU each process makes a context of the device, and its first steps load and choose kernels. Roughly: 1 to 4 s
-# until the first tensor, 5 s for XLA to compile a convolution, of which it tries the algorithms.
-# Source: https://github.com/pytorch/pytorch/issues/22583, https://github.com/pytorch/pytorch/issues/39005,
-#     https://github.com/jax-ml/jax/issues/25461
-CONTEXT_S = 2.5
-KERNELS_S = {"tensorflow": 2.0, "torch": 1.0, "jax": 5.0}
+# On a GPU each process makes a context of the device, and its first steps load and choose kernels. On an H100 torch
+# took 1 s for a context and a model, and half a second more for the first epoch, JAX 5 s for its first operations and
+# 3 s for a step, of which it tries the algorithms. Source: data/measured/nvidia-h100; JAX's from a report in `smoke`
+CONTEXT_S = 1.0
+KERNELS_S = {"tensorflow": 2.0, "torch": 0.3, "jax": 5.0}
 JOIN_S = 0.5  # for each further device of a run, to find the others
 LAUNCH_S = 3e-3  # of a step's kernels: the least that a step of a small batch takes
 # Until a compiler is done, with empty caches. Inductor took 28 s for ResNet-50 (three times the depth of cnn10) in

@@ -7,9 +7,9 @@ from statistics import median, median_low
 from trainspeed.core.machine_text import gpu_names
 from trainspeed.core.notes import CoresBusy, Note
 from trainspeed.core.run import Run
+from trainspeed.judge.gpu_busy import BUSY_SHARE, busy_share
 
 DRIFT_SHARE = 0.10  # of the median epoch: the later half of those that count against the earlier one
-BUSY_GPU_PERCENT = 90.0  # load; below it, the host's time is a noticeable part of an epoch
 STALLED = 5.0  # times the median epoch: a neighbour on the cores makes it about 2
 SHORT_EPOCH_S = 0.05  # below, the framework's own overhead per epoch weighs more than the training
 # Frameworks whose compilers keep programs on disk, by themselves or as they were told.
@@ -30,7 +30,7 @@ class TurnsLeftOut(Note, tag="turns_left_out"):
 
 
 class GpuIdle(Note, tag="gpu_idle"):
-    """The GPU had nothing to do for this share of its turns, 0 to 1: more than `BUSY_GPU_PERCENT` leaves."""
+    """The GPU had nothing to do for this share of a step, 0 to 1: more than `BUSY_SHARE` leaves."""
 
     share: float
 
@@ -79,9 +79,8 @@ def run_notes(run: Run) -> list[Note]:
         and not run.compiled_anew
     ):
         doubts.append(PerhapsFromCache())
-    load_percent = run.gpu_load_percent if run.trial.whole_steps else None
-    if load_percent is not None and load_percent < BUSY_GPU_PERCENT:
-        doubts.append(GpuIdle(share=1 - load_percent / 100))
+    if (busy := busy_share(run)) is not None and busy < BUSY_SHARE:
+        doubts.append(GpuIdle(share=1 - busy))
     steady = run.later_epoch_s if run.trial.phase.compared else ()
     if len(steady) >= 2:
         middle, half = median(steady), len(steady) // 2

@@ -61,6 +61,7 @@ def answer(
     accuracy: Sequence[Verdict] | None = None,
     untrained: Sequence[str] = (),
     coverage: Coverage | None = None,
+    unanswered: Sequence[str] = (),
 ) -> None:
     """Show what was decided, a sentence for each comparison, and the chart that carries it.
 
@@ -72,13 +73,14 @@ def answer(
         accuracy: The verdicts on accuracy, where what is faster may cost some; None where it does not.
         untrained: What had not learned, so that its accuracy is not compared: see `accuracy_text`.
         coverage: What of its plan the study had time for; None where it had no limit.
+        unanswered: Sentences on what this machine cannot answer, which come first.
     """
     sure = [verdict for verdict in verdicts if verdict.low is not None]
     said = [answer_text(one, on_cores=on_cores) for one in answers(sure)]
     kept = [accuracy_text(accuracy, untrained)] if accuracy is not None else []
     again = [AGAIN] if any(verdict.outcome is Outcome.FASTER for verdict in sure) else []
     told = [*said, *again, *first_looks(verdicts), *kept] if said else [NOTHING]
-    text = "\n\n".join([*told, *map(escape, core_left_out(coverage))])
+    text = "\n\n".join([*unanswered, *told, *map(escape, core_left_out(coverage))])
     display(Markdown(text), metadata=notebook.of_verdicts(sure))
     shown = [*(sure or verdicts), *control]
     with guarded():

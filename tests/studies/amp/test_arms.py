@@ -91,6 +91,19 @@ def test_the_gain_follows_from_the_ceilings_and_the_share_of_matrix_work():
     ]
 
 
+def test_a_gpu_that_waits_for_the_host_is_a_reason():
+    """Steps of 1 s, of which 0.9 s are kernels in fp32, and of 0.5 s, of which 0.25 s are."""
+    runs = [
+        replace(
+            run, profile=(run.profile or {}) | {"device_s": {"fp32": 0.9, "bf16": 0.25}[run.trial.precision]}
+        )
+        for run in pair(profile={"matrix_share": 0.5}, images_per_epoch=32, batch_size=32)
+    ]
+    (sentence,) = gain_sentences(runs, precision_verdicts(runs), CEILINGS)
+
+    assert " the GPU computes for " in sentence and sentence.endswith("train larger batches, or compile.")
+
+
 def test_without_a_profile_the_roofline_tells():
     """8 FLOPs per byte lie left of both knees: memory limits, and half the bytes are twice as fast."""
     runs = pair((1.5,), step_flops=64e9, step_bytes=8e9)

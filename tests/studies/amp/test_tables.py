@@ -69,6 +69,19 @@ def test_what_ran_is_a_row_per_arm_that_was_inspected():
     assert kernel_table([]).data.empty
 
 
+def test_on_a_gpu_the_share_of_a_step_that_it_computes_stands_with_what_ran():
+    """A step of a second."""
+    looked_at = {
+        "effective_precision": EffectivePrecision(dtypes={"float32": 9}),
+        "batch_size": 32,
+        "images_per_epoch": 32,
+    }
+    profile = {"matrix_share": 0.75, "kernels": ["nvjet"], "device_s": 0.61}
+    runs = [make_run(1.0, profile=profile, **looked_at), make_run(1.0, model="resnet50", **looked_at)]
+
+    assert list(kernel_table(runs).data["GPU busy"]) == ["61 %", MISSING]
+
+
 def test_costs_have_their_price_in_the_caption():
     styler = cost_table(make_costs(2.0))
     assert styler.caption == "What a training costs, at 2 USD an hour"

@@ -167,6 +167,14 @@ def test_a_first_call_of_too_few_blocks_for_an_interval_says_that_it_has_none():
     assert said.endswith("takes 10.0 times (no interval) as long as a later one.")
 
 
+def test_a_very_slow_first_call_has_no_decimals():
+    (said,) = with_word(
+        advised(planted_world(torch=2.0, first=9254.2, blocks=5)), "before the one that counts"
+    )
+
+    assert said.endswith("takes 4,627 times (no interval) as long as a later one.")
+
+
 def test_the_interval_of_a_slower_device_is_turned_around_with_its_factor():
     """OpenCV takes 1 s, PyTorch 4 s times a noise of up to 1.5: OpenCV is 4 to 6 times as fast."""
     (said,) = with_word(advised(make_runs(CORE, lambda t, b: noisy(t, b), first=0.1)), "stay on the CPU")

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import pytest
 
-from conv2d_data import ARTICLE_SIZE, make_trial
+from conv2d_data import ARTICLE_SIZE, make_run, make_trial
 from study_data import make_run as make_training
 from trainspeed.core.convolution import LIBRARIES
 from trainspeed.core.errors import UserError
+from trainspeed.core.run import Status
 from trainspeed.studies.conv2d.trials import (
     call_device_counts,
     core_trials,
     library_trial,
     on_device,
     pair_of,
+    that_ran,
 )
 
 SIZES = {"images": 12, "height": 100, "width": 100, "filter_size": 3}
@@ -169,6 +171,18 @@ def test_the_pair_is_the_articles_own_on_one_device():
     )
 
     assert pair_of(core) == (make_trial("tensorflow"), make_trial("scipy_signal"))
+
+
+def test_a_library_that_never_ran_stands_for_nothing_where_others_did():
+    """TensorFlow may not be installed."""
+    core = core_trials(["tensorflow", "torch"], [], [], **ARTICLE_SIZE)
+    missing, ran = (
+        make_run(trial, status=status)
+        for trial, status in zip(core, [Status.UNSUPPORTED, Status.OK], strict=True)
+    )
+
+    assert that_ran(core, [missing, ran]) == (core[1],)
+    assert that_ran(core, [missing]) == that_ran(core, []) == tuple(core)
 
 
 def test_without_a_baseline_there_is_half_a_pair():

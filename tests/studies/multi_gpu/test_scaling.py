@@ -18,6 +18,7 @@ from trainspeed.studies.multi_gpu.scaling import (
     scaling_of,
     scaling_sentences,
     scaling_verdicts,
+    unanswered_sentences,
 )
 
 
@@ -115,6 +116,10 @@ def test_on_one_device_nothing_is_compared_and_the_report_says_so():
 
     assert scaling_verdicts(runs) == []
     assert "More than one device: not measured here." in devices_sentences(runs, {"device": "cpu"})
+    assert unanswered_sentences(runs, {"device": "gpu"}) == [
+        "Whether a second device pays was not measured here: every training ran on one GPU."
+    ]
+    assert unanswered_sentences([], {}) == unanswered_sentences(measured(halved), {"device": "gpu"}) == []
 
 
 def test_strong_and_weak_are_told_apart_and_compared_with_the_right_batch():

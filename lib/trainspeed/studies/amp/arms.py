@@ -18,6 +18,7 @@ from trainspeed.core.trial import STRICT
 from trainspeed.judge.ceilings import ceiling_in
 from trainspeed.judge.comparison import Verdict
 from trainspeed.judge.cost import KEY_COLUMNS, MEASURED
+from trainspeed.judge.gpu_busy import waiting_sentence
 from trainspeed.judge.roofline import Ceiling, Work, gain_sentence, mfu
 
 ROOFLINE_NUMBERS = ["intensity", "flop_per_s", "mfu", "flops_per_image", "parameters"]
@@ -53,24 +54,24 @@ def roofline_points(runs: Iterable[Run], ceilings: dict[str, Ceiling]) -> pd.Dat
 def gain_sentences(
     runs: Iterable[Run], verdicts: Iterable[Verdict], ceilings: dict[str, Ceiling]
 ) -> list[str]:
-    """Return, for each model and precision, how much could be gained at best, and how much was."""
+    """Return, for each model and precision, how much could be gained at best, how much was, and if the GPU waits."""
     arms = trained_arms(runs)
     sentences = []
     for verdict in verdicts:
         base, candidate = verdict.baseline, verdict.candidate
         if verdict.quantity != "time" or base not in arms or candidate.precision == STRICT:
             continue  # 32 bits are no way to gain
-        sentences.append(
-            gain_sentence(
-                base.framework,
-                base.model,
-                _work(arms[base]),
-                _ceiling(arms[base], ceilings),
-                ceilings.get(candidate.precision, Ceiling(precision=candidate.precision)),
-                verdict.judgement,
-                matrix_share=(first_known(arms[base], "profile") or {}).get("matrix_share"),
-            )
+        gain = gain_sentence(
+            base.framework,
+            base.model,
+            _work(arms[base]),
+            _ceiling(arms[base], ceilings),
+            ceilings.get(candidate.precision, Ceiling(precision=candidate.precision)),
+            verdict.judgement,
+            matrix_share=(first_known(arms[base], "profile") or {}).get("matrix_share"),
         )
+        waits = waiting_sentence(arms[base], arms.get(candidate, ()))
+        sentences.append(" ".join(filter(None, [gain, waits])))
     return sentences
 
 

@@ -11,6 +11,7 @@ from trainspeed.core.format import MISSING, clock, digits, fixed, whole
 from trainspeed.core.result import precision_text
 from trainspeed.core.run import Run
 from trainspeed.judge.cost import KEY_COLUMNS
+from trainspeed.judge.gpu_busy import busy_share_of
 from trainspeed.show.cells import styled
 from trainspeed.show.theme import framework_name
 from trainspeed.studies.amp.arms import first_known, trained_arms
@@ -47,17 +48,24 @@ def roofline_table(points: pd.DataFrame) -> Styler:
 
 
 def kernel_table(runs: Iterable[Run]) -> Styler:
-    """Return a row per arm: the type of the convolutions' numbers, the share of matrix work, the main kernel."""
+    """Return a row per arm: the type of the convolutions' numbers, the share of matrix work, the main kernel.
+
+    On a GPU, also the share of a step in which it computes.
+    """
+    arms = trained_arms(runs)
+    busy = {trial: busy_share_of(arm) for trial, arm in arms.items()}
     rows = []
-    for trial, arm in trained_arms(runs).items():
+    for trial, arm in arms.items():
         if dtype := precision_text(first_known(arm, "effective_precision"), first_known(arm, "tf32")):
             profile = first_known(arm, "profile") or {}
             share, kernels = profile.get("matrix_share"), profile.get("kernels") or [MISSING]
             cells = {
                 "computed in": dtype,
-                "matrix work": fixed(None if share is None else 100 * share, 0, " %"),
+                "matrix work": _percent(share),
                 "most of it in": kernels[0],
             }
+            if any(busy.values()):
+                cells["GPU busy"] = _percent(busy[trial])
             rows.append(_names(trial.as_dict()) | cells)
     return styled(rows, "kernels", "What ran, by one step after training", columns=KEY_COLUMNS)
 
@@ -83,6 +91,10 @@ def cost_table(costs: pd.DataFrame) -> Styler | None:
         rows.append(cells)
     caption = f"What a training costs, at {prices} USD an hour" if prices else "What a training costs"
     return styled(rows, "cost", caption, columns=KEY_COLUMNS)
+
+
+def _percent(share: float | None) -> str:
+    return fixed(None if share is None else 100 * share, 0, " %")
 
 
 def _names(row: dict) -> dict[str, str]:

@@ -60,10 +60,11 @@ def _warm_up(calls: Calls) -> list[str]:
     if median(ratios) < WARM_UP_FROM:
         return []
     ends = median_interval(ratios)
-    sure = f"{interval(*ends, 1)}" if ends else "no interval"
+    decimals = 1 if median(ratios) < 100 else 0
+    sure = interval(*ends, decimals) if ends else "no interval"
     return [
         f"Make a call before the one that counts: in {library_of(calls.trial)} the first one of a process takes "
-        f"{median(ratios):.1f} times ({sure}) as long as a later one."
+        f"{median(ratios):,.{decimals}f} times ({sure}) as long as a later one."
     ]
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from trainspeed.core.convolution import CPU_LIBRARIES, LIBRARIES, AnyTrial, Conv2dTrial
 from trainspeed.core.errors import UserError, check_name, check_some, check_whole
+from trainspeed.core.run import Run, Status
 
 ARTICLE = ("tensorflow", "scipy_signal")  # what article 004 compared: a device's library and the CPU's
 LIBRARY_FACTORS = ("library", "mode", "devices", "processor")  # in which compared trials differ
@@ -92,6 +93,13 @@ def on_one_device(core: Iterable[Conv2dTrial]) -> tuple[list[Conv2dTrial], list[
     """Return the trials on one device, without seed: those of frameworks, and the baselines of the CPU."""
     alone = [trial.spec for trial in core if trial.devices == 1]
     return [t for t in alone if on_device(t)], [t for t in alone if not on_device(t)]
+
+
+def that_ran(core: Iterable[Conv2dTrial], runs: Iterable[Run]) -> tuple[Conv2dTrial, ...]:
+    """Return the core without the libraries that never ran here, such as those not installed; all where none ran."""
+    ran = {run.trial.library for run in runs if run.status is Status.OK and run.trial.phase.calls}
+    asked = tuple(core)
+    return tuple(trial for trial in asked if trial.library in ran) or asked
 
 
 def pair_of(core: Iterable[Conv2dTrial]) -> tuple[Conv2dTrial, Conv2dTrial | None]:

@@ -180,6 +180,14 @@ def devices_sentences(runs: Sequence[Run], machine: Mapping[str, Any]) -> list[s
     return sentences
 
 
+def unanswered_sentences(runs: Sequence[Run], machine: Mapping[str, Any]) -> list[str]:
+    """Return that the question was not measured here, where every run had one device of one node."""
+    if not runs or any(run.trial.devices * run.trial.nodes > 1 for run in runs):
+        return []
+    device = "GPU" if machine.get("device") == "gpu" else "CPU core"
+    return [f"Whether a second device pays was not measured here: every training ran on one {device}."]
+
+
 def scaling_verdicts(runs: Sequence[Run], quantity: str = "time") -> list[Verdict]:
     """Return N devices over one: strong scaling first, then the most blocks, then by framework and devices."""
 

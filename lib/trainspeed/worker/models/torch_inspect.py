@@ -134,7 +134,10 @@ def layout_of(output: torch.Tensor) -> str | None:
 
 
 def profile_of(step: Callable[[], None], synchronize: Callable[[], None]) -> Mapping[str, Any]:
-    """Return how a step's device time splits: see `kernels.split_of`; on a CPU by the names of torch's operators."""
+    """Return how a step's device time splits: see `kernels.split_of`; on a CPU by the names of torch's operators.
+
+    One key more, device_s: the seconds that the kernels and copies on GPUs took together; None on a CPU.
+    """
     on_gpu = torch_cuda.is_in_use()
     step()
     synchronize()
@@ -142,9 +145,9 @@ def profile_of(step: Callable[[], None], synchronize: Callable[[], None]) -> Map
     with profile(activities=[activity]) as profiler:
         step()
         synchronize()
-    return split_of(
-        {
-            event.key: event.self_device_time_total if on_gpu else event.self_cpu_time_total
-            for event in profiler.key_averages()
-        }
-    )
+    if not on_gpu:
+        return {**split_of({e.key: e.self_cpu_time_total for e in profiler.key_averages()}), "device_s": None}
+    # What marks a span, such as an optimizer's step, covers kernels that are counted by themselves.
+    events = [event for event in profiler.key_averages() if not event.is_user_annotation]
+    times_us = {event.key: event.self_device_time_total for event in events}
+    return {**split_of(times_us), "device_s": sum(times_us.values()) / 1e6}
