@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from study_data import control_runs, layout_pair, make_pair
+from study_data import control_runs, layout_pair, make_pair, make_run
 from trainspeed.core.coverage import Coverage, GroupCoverage
 from trainspeed.core.runs import Measured, RunSet
 from trainspeed.judge.answer import answers, where_measured
@@ -45,6 +45,25 @@ def test_the_answer_names_each_setting_by_what_tells_it_from_the_others():
         r"channels\_last vs channels\_first: **faster** for PyTorch, wrn28\_1 (1.50x, 1.50 to 1.50) and PyTorch, "
         "cnn10 (1.30x, 1.30 to 1.30); **slower** for TensorFlow, cnn10 (0.80x, 0.80 to 0.80)."
     )
+
+
+def test_what_is_over_strict_fp32_comes_after_what_is_over_the_default():
+    """On a GPU the default has TF32: 3.1 times strict fp32 may be 1.1 times what a script trains at."""
+    arms = [("default", 1.1), ("fp32", 3.1), ("bf16", 1.0)]
+    runs = [make_run(s, block=block, precision=name) for block in range(6) for name, s in arms]
+    over_default = [
+        verdict
+        for name in ("fp32", "bf16")
+        for verdict in compare(RunSet(tuple(runs)), "precision", "default", name, question="?")
+    ]
+
+    told = answers([*over_fp32("bf16", runs), *over_default])
+
+    assert [answer.versus for answer in told] == [
+        "bf16 vs default precision",
+        "bf16 vs fp32",
+        "fp32 vs default precision",
+    ]
 
 
 @pytest.mark.parametrize(("on_cores", "ratio", "said"), [(True, 1.3, 1), (True, 0.8, 0), (False, 1.3, 0)])

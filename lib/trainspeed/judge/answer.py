@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from trainspeed.core.machine_text import device_name
 from trainspeed.core.runs import RunSet
+from trainspeed.core.trial import STRICT
 from trainspeed.judge.comparison import Verdict
 from trainspeed.judge.text import shared_setting
 from trainspeed.judge.verdict import Outcome
@@ -33,7 +34,10 @@ class Answer:
 
 
 def answers(verdicts: Iterable[Verdict]) -> list[Answer]:
-    """Return the answer of each comparison that has an interval: what is faster first, the undecided last."""
+    """Return the answer of each comparison that has an interval: what is faster first, the undecided last.
+
+    Comparisons with strict fp32 come behind all others.
+    """
     sure = [verdict for verdict in verdicts if verdict.low is not None and not verdict.is_control]
     shared = set(shared_words(sure))
     groups: dict[str, list[Verdict]] = {}
@@ -66,10 +70,15 @@ def where_measured(verdicts: Iterable[Verdict], runs: RunSet) -> list[str]:
     return [*dict.fromkeys(devices), *dict.fromkeys(versions)]
 
 
-def _rank(verdict: Verdict) -> tuple[int, float]:
+def _rank(verdict: Verdict) -> tuple[bool, int, float]:
+    # Who asks for speed has no strict fp32 to begin with, unless nothing else is the default.
+    strict = verdict.factor == "precision" and STRICT in (
+        verdict.baseline.precision,
+        verdict.candidate.precision,
+    )
     outcome = ORDER.index(verdict.outcome)
     size = verdict.speedup or 0.0
-    return outcome, size if verdict.outcome in (Outcome.SLOWER, Outcome.WORSE) else -size
+    return strict, outcome, size if verdict.outcome in (Outcome.SLOWER, Outcome.WORSE) else -size
 
 
 def _words(verdict: Verdict) -> list[str]:
