@@ -59,6 +59,17 @@ def test_several_verdicts_are_named_and_other_comparisons_of_the_study_too():
     assert said.endswith(f"(layout.html): {ends}")
 
 
+def test_one_setting_against_two_others_is_told_with_what_it_is_against():
+    """bf16 over the default, and over strict fp32, which comes last."""
+    over_fp32 = replace(verdict(3.1, study="amp"), study="layout")
+    default = replace(over_fp32.baseline, precision="default")
+    over_default = replace(verdict(1.2, study="amp"), study="layout", baseline=default)
+
+    (said,) = study_sentences(report_of(over_fp32, over_default))
+
+    assert said.startswith("[bf16 vs default precision](layout.html): ") and "; bf16 vs fp32: " in said
+
+
 def test_frameworks_tell_verdicts_apart_and_the_rest_is_counted():
     start = verdict().baseline
     names = [

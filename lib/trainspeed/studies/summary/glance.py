@@ -100,16 +100,22 @@ def _study(
     said = _settings(groups[0], remarks, page, words) + where
     others = groups[1:]
     if 0 < len(others) <= MOST_OTHERS:
-        more = "".join(f"; {escape(_short(own))}: {_settings(own, remarks, page, words)}" for own in others)
+        names = [_short(own, groups) for own in others]
+        more = "".join(
+            f"; {escape(name)}: {_settings(own, remarks, page, words)}"
+            for name, own in zip(names, others, strict=True)
+        )
     else:
         more = f"; {counted(len(every) - len(first), 'more comparison')}" if others else ""
-    versus = groups[0].versus if len(first) == 1 else _short(groups[0])
+    versus = groups[0].versus if len(first) == 1 else _short(groups[0], groups)
     return Marked(f"{study_link(versus, ran.page)}: {said}{more}.")
 
 
-def _short(answer: Answer) -> str:
-    """Return what is compared, without what with: for a phone."""
-    return answer.versus.partition(" vs ")[0]
+def _short(answer: Answer, beside: Sequence[Answer]) -> str:
+    """Return what is compared, for a phone without what with, unless that tells it from others beside it."""
+    short = answer.versus.partition(" vs ")[0]
+    same = [other for other in beside if other.versus.partition(" vs ")[0] == short]
+    return short if len(same) < 2 else answer.versus
 
 
 def _settings(answer: Answer, remarks: Mapping[Verdict, str], page: str, words: Mapping[Verdict, str]) -> str:
