@@ -56,6 +56,7 @@ def test_one_odd_round_is_no_doubt():
     "apart",
     [
         {"group": 1},
+        {"part": "compute"},
         {"subgroup": 1},
         {"block": 1},
         {"study": "amp"},

@@ -87,13 +87,18 @@ def paired_caps(runs: Iterable[Run]) -> Iterator[PairedCaps]:
 def _pairs(
     runs: Iterable[Run], by_round: Callable[[Run], dict[int, Any]]
 ) -> Iterator[tuple[AnyTrial, AnyTrial, list[tuple[Any, Any]]]]:
-    """Yield the trials of every two runs that took turns with one another, and the values of their common rounds."""
+    """Yield the trials of every two runs that took turns with one another, and the values of their common rounds.
+
+    Two that do different work, as a product of matrices and a copy, are no pair: nobody takes their ratio.
+    """
     alive: dict[tuple, list[Run]] = {}
     for run in runs:
         if run.status is Status.OK and by_round(run):
             alive.setdefault((run.study, run.block, *run.alive_with), []).append(run)
     for together in alive.values():
         for baseline, candidate in combinations(together, 2):
+            if baseline.trial.phase is not candidate.trial.phase:
+                continue
             one, other = by_round(baseline), by_round(candidate)
             if rounds := one.keys() & other.keys():
                 pairs = [(one[number], other[number]) for number in sorted(rounds)]
