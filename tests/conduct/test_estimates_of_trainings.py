@@ -111,7 +111,7 @@ def test_a_run_on_a_gpu_takes_seconds_to_begin_and_compiling_many_more():
     def begun_s(device="gpu", **changed):
         return estimate_s(planned(images_per_epoch=32, epochs=3, **changed), [], device)
 
-    assert begun_s() > 1 + begun_s("cpu")
+    assert begun_s() > 0.5 + begun_s("cpu")
     assert begun_s(compile=True) > begun_s() + 10, "Inductor, with empty caches"
     assert begun_s(part="input") > 1, "a context is made for input alone, too"
     assert begun_s(strategy="ddp", devices=8) > begun_s(strategy="ddp", devices=2) > begun_s()
@@ -124,7 +124,7 @@ def test_a_probe_on_a_gpu_takes_seconds_to_begin_and_each_of_its_rounds_takes_ti
 
     assert probe_s("arithmetic") > 1 + probe_s("arithmetic", "cpu")
     assert probe_s("arithmetic", framework="jax") > probe_s("arithmetic"), "XLA tries algorithms"
-    assert probe_s("energy") > 8 > probe_s("energy", "cpu") == 0, "a CPU has no such meter"
+    assert probe_s("energy") > 7 > probe_s("energy", "cpu") == 0, "a CPU has no such meter"
     for device in ("cpu", "gpu"):
         few, many = (probe_s("epoch", device, rounds=rounds) for rounds in (9, 40))
         assert 5 < few < 15 and 2 * few < many < 5 * few

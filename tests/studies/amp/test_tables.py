@@ -72,6 +72,7 @@ def test_what_ran_is_a_row_per_arm_that_was_inspected():
 def test_on_a_gpu_the_share_of_a_step_that_it_computes_stands_with_what_ran():
     """A step of a second."""
     looked_at = {
+        "image_size": 32,
         "effective_precision": EffectivePrecision(dtypes={"float32": 9}),
         "batch_size": 32,
         "images_per_epoch": 32,

@@ -72,3 +72,29 @@ def test_cores_have_no_link(standard, monkeypatch):
     plan, _ = standard
     monkeypatch.setattr(module, "devices_here", lambda _study: (2, "CPU core"))
     assert plan.change(seed=1).sums.trials == ()
+
+
+def test_one_device_compares_its_input_pipelines_often_enough_for_an_interval(standard, monkeypatch):
+    plan, _ = standard
+    monkeypatch.setattr(module, "devices_here", lambda _study: (1, "GPU"))
+    alone = plan.change(seed=1)
+
+    assert (plan.core_name, plan.core.blocks, plan.fed.blocks, plan.fed.controls) == ("core", 12, 1, ())
+    assert (alone.core_name, alone.core.blocks, alone.fed.blocks) == ("fed", 1, 6)
+    assert alone.change(pipeline_blocks=7).fed.blocks == 7 and alone.change(blocks=2).fed.blocks == 2
+    assert alone.core.controls == ()
+    assert [(t.framework, t.pipeline, t.part) for t in alone.fed.controls] == [("torch", "generator", "both")]
+
+
+@pytest.mark.parametrize("changed", [{"pipelines": []}, {"pipeline_blocks": 0}])
+def test_one_device_without_pipelines_has_the_usual_core(standard, monkeypatch, changed):
+    plan, _ = standard
+    monkeypatch.setattr(module, "devices_here", lambda _study: (1, "GPU"))
+    assert plan.change(**changed).core_name == "core"
+
+
+def test_without_a_generator_another_pipeline_is_measured_twice(standard, monkeypatch):
+    plan, _ = standard
+    monkeypatch.setattr(module, "devices_here", lambda _study: (1, "GPU"))
+    alone = plan.change(pipelines=["arrays", "threads"])
+    assert [t.pipeline for t in alone.fed.controls] == ["arrays"]

@@ -22,6 +22,7 @@ from trainspeed.core.trial import (
 from trainspeed.judge.beyond_parts import input_alone
 from trainspeed.judge.comparison import Verdict, compare_with
 
+GENERATOR = "generator"  # images made in Python in the thread that trains
 # Field of a trial -> the parameter of the notebook that it comes from.
 PARAMETERS = {name: f"pipeline_{name}" for name in ("batch_size", "devices", "images_per_epoch")}
 
@@ -73,6 +74,12 @@ def pipeline_trials(
     return tuple(dict.fromkeys(trials))
 
 
+def baselines(trials: Sequence[Trial]) -> tuple[Trial, ...]:
+    """Return the whole steps that the other pipelines are compared with; all whole steps where there is no such."""
+    whole = tuple(trial for trial in trials if trial.whole_steps)
+    return tuple(trial for trial in whole if trial.pipeline == GENERATOR) or whole
+
+
 def worker_counts(workers: Sequence[int], cores: int) -> list[int]:
     """Return the numbers of workers to measure: those asked for, else 1, 2, 4 … as far as there are cores."""
     return list(workers) or [2**k for k in range(max(1, cores).bit_length())]
@@ -97,9 +104,9 @@ def pipeline_verdicts(runs: Sequence[Run]) -> list[Verdict]:
     """Return every augmenting pipeline against the generator, on the same devices."""
 
     def generator(trial: Trial) -> list[Trial]:
-        if not trial.whole_steps or trial.pipeline in ("generator", "arrays"):
+        if not trial.whole_steps or trial.pipeline in (GENERATOR, "arrays"):
             return []
-        return [replace(trial, pipeline="generator", workers=0)]
+        return [replace(trial, pipeline=GENERATOR, workers=0)]
 
     question = "Does another input pipeline train faster than a Python generator in the training thread?"
     return compare_with(runs, generator, "pipeline", question=question)

@@ -16,7 +16,7 @@ from trainspeed.studies.multi_gpu.links import (
     link_trials,
     overlap_trials,
 )
-from trainspeed.studies.multi_gpu.pipelines import pipeline_trials, worker_counts
+from trainspeed.studies.multi_gpu.pipelines import baselines, pipeline_trials, worker_counts
 from trainspeed.studies.multi_gpu.scaling import (
     LEAST_STEPS,
     STRONG,
@@ -31,6 +31,7 @@ ARTICLE_FRAMEWORKS = ("tensorflow", "torch")
 # In which the arms of a comparison differ.
 SCALING_FACTORS = ("devices", "nodes", "strategy", "batch_size")
 ACROSS = ("framework", "strategy")  # in which the articles hold trials of two comparisons against each other
+PIPELINE_BLOCKS = 6  # of the pipelines where nothing else is compared: enough for an interval
 PIPELINE_FACTORS = ("pipeline", "workers", "part", "augment")
 
 
@@ -39,7 +40,7 @@ class MultiGpuPlan(Plan):
     """One device against several, and the input pipelines.
 
     Attributes:
-        core: Compared in every block, in the first precision.
+        core: Compared in every block, in the first precision; on one device there is nothing to compare.
         articles: The same in the articles' layouts, where the time is enough.
         survey: The other kind of scaling, further precisions, models and batch sizes, with fewer blocks.
         hidden: The parts of a step whose overlap is looked at: one device's share, the exchange of gradients.
@@ -59,6 +60,12 @@ class MultiGpuPlan(Plan):
     fed: TrialSet
     counts: Sequence[int]
     least_steps: int
+
+    @property
+    def core_name(self) -> str:
+        """Name of the set that is left out last: on one device the pipelines, which it can compare."""
+        alone = all(trial.devices * trial.nodes == 1 for trial in self.scaled)
+        return "fed" if alone and self.fed.trials and self.fed.blocks else super().core_name
 
     @property
     def scaled(self) -> tuple[Trial, ...]:
@@ -158,17 +165,21 @@ def plan_multi_gpu(
         **equal,
     )
     few = {"blocks": survey_blocks, "parameter": "survey_blocks"}
-    some = {"blocks": pipeline_blocks, "parameter": "pipeline_blocks"}
     hidden_blocks = max(survey_blocks, min(blocks, OVERLAP_BLOCKS)) if survey_blocks else 0
     forecast_here = forecast_devices and link_alpha_s is None
     sums = link_trials(core, shared_memory=kind != "GPU") if forecast_here else ()
     controlled = one_per_framework(core, controls)
-    # One device has nothing to be compared with.
+    # One device has nothing to be compared with; there the pipelines are what is compared.
     several = max(totals) > 1
     compared_in = {"blocks": blocks} if several else few
-    twice = controlled if several else ()
+    fed_in = {"blocks": pipeline_blocks, "parameter": "pipeline_blocks"}
+    if pipeline_blocks and not several:
+        enough = max(pipeline_blocks, min(blocks, PIPELINE_BLOCKS))
+        fed_in |= {"blocks": enough, "controls": one_per_framework(baselines(fed), controls)}
     return MultiGpuPlan(
-        core=TrialSet(trials=core, controls=twice, factors=SCALING_FACTORS, **compared_in),
+        core=TrialSet(
+            trials=core, controls=controlled if several else (), factors=SCALING_FACTORS, **compared_in
+        ),
         articles=TrialSet(trials=articles, factors=SCALING_FACTORS, across=ACROSS, **compared_in),
         survey=TrialSet(
             trials=survey, anchors=core if survey_batch_sizes else (), factors=SCALING_FACTORS, **few
@@ -176,7 +187,7 @@ def plan_multi_gpu(
         hidden=TrialSet(trials=overlap_trials(core), **(few | {"blocks": hidden_blocks})),
         alone=TrialSet(trials=share_trials(core), **few),
         sums=TrialSet(trials=sums, around=True, **(few | {"blocks": 2 if sums else 0})),
-        fed=TrialSet(trials=fed, factors=PIPELINE_FACTORS, **some),
+        fed=TrialSet(trials=fed, factors=PIPELINE_FACTORS, **fed_in),
         counts=counts,
         least_steps=least_steps,
         accuracy_blocks=accuracy_blocks,
