@@ -232,3 +232,12 @@ def test_what_a_search_brings_is_not_said_to_be_measured_once_more():
         False,
     ]
     assert "The total was measured in blocks that were not used to choose the switches." in told[1]
+
+
+def test_the_noise_of_a_control_names_its_model_as_text():
+    """What is shown as a list of sentences is escaped there."""
+    runs = control_runs([1.0] * 6)
+    control = controls([replace(run, trial=replace(run.trial, model="cnn_keras")) for run in runs])
+    (noise,) = (s for s in certainty_sentences(measured([]), [], control) if "noise alone" in s)
+
+    assert "PyTorch, cnn_keras 1.00x (1.00 to 1.00)" in noise

@@ -187,7 +187,7 @@ def certainty_sentences(
 
 def _whose(control: Verdict) -> str:
     """Return what was measured twice, in short: "PyTorch, cnn10"."""
-    return escape(", ".join(control.baseline.describe()[:2]))
+    return ", ".join(control.baseline.describe()[:2])
 
 
 def _intervals(sure: Sequence[Verdict], all_of_them: int) -> Marked:
