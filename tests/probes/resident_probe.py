@@ -109,6 +109,23 @@ def taken(make: Made, pipeline: str, *, resident: bool) -> int:
     return len(put)
 
 
+def places(make: Made) -> list[str]:
+    """Where torch's numbers of the images of an epoch and of a look afterwards lie, where the images stay on "meta"."""
+    import torch
+
+    training = make(trial("torch", "arrays", "channels_last", WHOLE), resident=True)
+    stay, found = training.resident, []
+
+    def on_meta(chosen: torch.Tensor) -> Any:
+        found.append(chosen.device.type)
+        return stay(torch.zeros(len(chosen), dtype=torch.long))
+
+    training.device, training.resident = torch.device("meta"), on_meta
+    list(training._gathered())
+    training._first_batch()
+    return sorted(set(found))
+
+
 def strides() -> dict[str, bool]:
     """Whether torch's gathered images lie in memory as the trial's layout says, at once and right."""
     import torch
@@ -161,7 +178,7 @@ def main(framework: str, out: str) -> None:
         arm: [learned(make, arm, resident=resident) for resident in (False, True)] for arm in OF[framework]
     }
     if framework == "torch":
-        found["strides"], found["pinned"] = strides(), pinned()
+        found["strides"], found["pinned"], found["places"] = strides(), pinned(), places(make)
     else:
         found["taken"] = [
             taken(make, "arrays", resident=True),

@@ -157,6 +157,11 @@ def test_the_input_alone_ends_on_the_device_whether_it_stays_there_or_is_uploade
 
 
 @pytest.mark.slow
+def test_what_is_gathered_from_a_device_is_named_there(found):
+    """On a CPU numbers that lie elsewhere are as good; on a GPU what ran was not found out."""
+    assert of(found, "torch")["places"] == ["meta"]
+
+
 def test_torchs_batches_have_their_strides_as_they_are_gathered(found):
     assert of(found, "torch")["strides"] == {"first": True, "last": True}
 
