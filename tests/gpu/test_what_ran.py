@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 from dataclasses import replace
+from statistics import median
 
 import pytest
 
 from trainspeed.conduct.machine import devices
-from trainspeed.core.notes import ConvolutionsNotSeen, EpochNotResident
+from trainspeed.core.notes import ConvolutionsNotSeen, EpochNotResident, NotInspected
 from trainspeed.core.phase import COMPUTE, INPUT
 from trainspeed.core.run import Status
 from trainspeed.core.trial import FRAMEWORKS, PIPELINES, WITH_WORKERS, Trial
@@ -41,6 +42,15 @@ def test_inductor_says_in_which_layout_it_ran_the_convolutions(shared_worker, la
 
     assert sum(result.effective_layout.values()) == 9
     assert not [note for note in result.notes if isinstance(note, ConvolutionsNotSeen)]
+
+
+def test_a_step_is_profiled_and_its_kernels_take_no_longer_than_it(shared_worker):
+    result = run(shared_worker, trial("torch", model="wrn28_1"))
+    step_s = median(result.epoch_s[1:]) / 20
+
+    assert not [note for note in result.notes if isinstance(note, NotInspected)]
+    assert 0 < result.profile["matrix_share"] < 1 and result.profile["kernels"]
+    assert 0 < result.profile["device_s"] < 1.1 * step_s
 
 
 @pytest.mark.parametrize("framework", FRAMEWORKS)
