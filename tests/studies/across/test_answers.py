@@ -128,3 +128,16 @@ def test_a_missing_price_is_told_with_what_it_would_add(prices, begins, example)
     (sentence,) = price_sentences(prices)
     assert sentence.startswith(f"{begins} {example}, the price of an hour of each side")
     assert price_sentences({"a": 1.0, "b": 2.0}) == []
+
+
+def test_a_side_that_trained_what_no_other_did_is_named_after_the_answer():
+    jobs = jobs_of({"a10g": blocks(1.0), "h100": blocks(0.5)})
+
+    *_, last = answer_blocks(jobs, ["a10g", "h100", "phone"])
+    assert last == "phone is not compared: no other side trained the same model on the same images."
+    *_, last = answer_blocks(jobs, ["a10g", "h100", "phone", "watch"])
+    assert (
+        last == "phone and watch are not compared: no other side trained the same model on the same images."
+    )
+    assert answer_blocks(jobs, ["a10g", "h100"]) == answer_blocks(jobs)
+    assert len(answer_blocks([], ["phone"])) == 1

@@ -17,8 +17,12 @@ MOST_GROUPS = 4  # of jobs with the same answer, in a sentence
 UNITS = {Aim.FASTEST: "images per second", Aim.CHEAPEST: "images per dollar"}
 
 
-def answer_blocks(jobs: Sequence[Job]) -> list[Marked]:
-    """Return which side is fastest and which cheapest over all jobs, as Markdown: a paragraph for each."""
+def answer_blocks(jobs: Sequence[Job], sides: Sequence[str] = ()) -> list[Marked]:
+    """Return which side is fastest and which cheapest over all jobs, as Markdown: a paragraph for each.
+
+    Args:
+        sides: All that were to be compared; one that has no job is named.
+    """
     sentences: list[Marked] = []
     for aim in Aim:
         rankings = [(job, ranking) for job in jobs for ranking in job.rankings if ranking.aim is aim]
@@ -28,9 +32,11 @@ def answer_blocks(jobs: Sequence[Job]) -> list[Marked]:
         elif rankings:
             sentences.append(_overall(aim, [ranking for _, ranking in rankings]))
             sentences += _spread_sentences([ranking for _, ranking in rankings])
-    return sentences or [
-        Marked("No model was trained by two sides or more, so there is no job to name the best side for.")
-    ]
+    if not sentences:
+        return [
+            Marked("No model was trained by two sides or more, so there is no job to name the best side for.")
+        ]
+    return [*sentences, *_without_job(jobs, sides)]
 
 
 def undecided_side_sentences(jobs: Sequence[Job], prices: Prices) -> list[str]:
@@ -54,6 +60,19 @@ def _overall(aim: Aim, rankings: Sequence[Ranking]) -> Marked:
     if open_ := groups.get(()):
         parts.append(f"undecided in {_of(len(open_), len(rankings))}: {_too_few()}")
     return Marked(f"{aim.capitalize()} ({UNITS[aim]}): {'; '.join(parts)}.")
+
+
+def _without_job(jobs: Sequence[Job], sides: Sequence[str]) -> list[Marked]:
+    ranked = {entry.side for job in jobs for ranking in job.rankings for entry in ranking.entries}
+    failed = {side for job in jobs for side in job.failed}
+    if not (left := [side for side in sides if side not in ranked | failed]):
+        return []
+    verb = "is" if len(left) == 1 else "are"
+    return [
+        Marked(
+            f"{escape(side_names(left))} {verb} not compared: no other side trained the same model on the same images."
+        )
+    ]
 
 
 def _of(count: int, total: int) -> str:
