@@ -6,7 +6,15 @@ import pandas as pd
 import pytest
 
 from trainspeed.core.errors import UserError
-from trainspeed.judge.cost import KEY_COLUMNS, MEASURED, NO_PRICE, check_price, cost_frame, cost_sentence
+from trainspeed.judge.cost import (
+    KEY_COLUMNS,
+    MEASURED,
+    NO_PRICE,
+    check_price,
+    cost_frame,
+    cost_sentence,
+    energy_sentences,
+)
 
 
 def arm(precision="fp32", **changes):
@@ -93,3 +101,12 @@ class TestSentence:
 
     def test_a_failed_precision_is_left_out(self):
         assert "bf16 is cheapest" in said(arm(), arm("bf16", training_s=900.0), arm("fp16", training_s=None))
+
+
+def test_energy_is_that_of_the_board_and_what_was_too_short_for_its_counter_is_said():
+    known, unknown = arm(), arm("bf16", energy_j_per_epoch=None)
+
+    assert energy_sentences(cost_frame([unknown], None)) == []
+    assert energy_sentences(cost_frame([known], None)) == ["The energy is that of the GPU's board alone."]
+    (said_too,) = energy_sentences(cost_frame([known, unknown], None))
+    assert said_too.endswith("where turns are too short for its counter there is none: raise turn_s.")

@@ -36,7 +36,9 @@ def machine_name(machine: Mapping[str, Any]) -> str:
             name.removeprefix("1 × ") for name in _grouped(gpu["name"] or UNKNOWN_GPU for gpu in gpus)
         )
     cores = (machine.get("cores") or {}).get("logical")
-    return f"{machine.get('cpu') or 'CPU'}" + (f", {cores} cores" if cores else "") + ", no GPU used"
+    return (
+        f"{machine.get('cpu') or 'CPU'}" + (f", {counted(cores, 'core')}" if cores else "") + ", no GPU used"
+    )
 
 
 def device_is_core(machine: Mapping[str, Any]) -> bool:

@@ -65,6 +65,19 @@ def cost_frame(rows: pd.DataFrame | Iterable[Mapping[str, Any]], usd_per_hour: f
     )
 
 
+def energy_sentences(costs: pd.DataFrame) -> list[str]:
+    """Return whose energy the counter is, and why some rows have none, where others have; nothing without a counter.
+
+    Args:
+        costs: As returned by `cost_frame`.
+    """
+    known = costs["energy_j_per_image"].notna()
+    if not known.any():
+        return []
+    short = "" if known.all() else "; where turns are too short for its counter there is none: raise turn_s"
+    return [f"The energy is that of the GPU's board alone{short}."]
+
+
 def cost_sentence(costs: pd.DataFrame) -> str:
     """Return which precision trains each model most cheaply, and its price relative to that of the default one.
 

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from trainspeed.core import notes
+from trainspeed.core.convolution import AnyTrial
 from trainspeed.core.coverage import Coverage
 from trainspeed.core.format import NAMES, counted, fixed, gigabytes, percent
 from trainspeed.core.notes import Note
@@ -54,20 +55,20 @@ class DoubtedRuns:
     Attributes:
         note: The doubt with the largest amounts, which stands for all.
         runs: How many have it, of `of` that gave a result.
-        frameworks: In the order of their names in words.
+        jobs: Framework and model of each; of a convolution, which has no model, None.
         setting: What else all of them share and not all that gave a result do, in a few words.
     """
 
     note: Note
     runs: int
     of: int
-    frameworks: tuple[str, ...]
+    jobs: frozenset[tuple[str, str | None]]
     setting: tuple[str, ...] = ()
 
     @property
     def names(self) -> list[str]:
-        """The frameworks in words."""
-        return [NAMES[framework] for framework in self.frameworks]
+        """The frameworks in words, in the order of these."""
+        return sorted({NAMES[framework] for framework, _ in self.jobs})
 
 
 def study_doubts(
@@ -117,11 +118,16 @@ def doubted_runs(runs: Sequence[Run]) -> list[DoubtedRuns]:
             note=max((note for note, _ in group), key=lambda note: note.amounts),
             runs=len(group),
             of=len(ok),
-            frameworks=tuple(sorted({run.trial.framework for _, run in group}, key=NAMES.__getitem__)),
+            jobs=frozenset(job_of(run.trial) for _, run in group),
             setting=_setting_of([run for _, run in group], ok),
         )
         for group in sorted(groups.values(), key=len, reverse=True)
     ]
+
+
+def job_of(trial: AnyTrial) -> tuple[str, str | None]:
+    """Return a trial's framework, and its model where it has one."""
+    return trial.framework, None if trial.phase.calls else getattr(trial, "model", None)
 
 
 def _setting_of(doubted: Sequence[Run], ok: Sequence[Run]) -> tuple[str, ...]:

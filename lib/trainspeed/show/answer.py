@@ -166,7 +166,10 @@ def certainty_sentences(
     sure = [verdict for verdict in verdicts if verdict.low is not None]
     sentences = []
     if sure:
-        setting = [*where_measured(sure, measured), *shared_words(sure)]
+        where = where_measured(sure, measured)
+        # A version names its framework: "PyTorch 2.15".
+        told = {word.partition(" ")[0] for word in where}
+        setting = [*where, *(word for word in shared_words(sure) if word not in told)]
         sentences.append(f"Measured on: {', '.join(setting)}.")
         every = [verdict for verdict in doubted or verdicts if not verdict.is_control]
         sentences.append(_intervals([v for v in every if v.low is not None], len(every)))

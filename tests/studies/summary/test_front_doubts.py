@@ -201,8 +201,17 @@ def test_of_the_doubts_those_about_the_headline_are_counted(doubts, said):
     runs = tuple(make_run(study=study, framework=framework) for study, framework in doubts)
     best = replace(verdicts_of(runs_of("layout"))[0], study="layout")
 
-    told = doubt_text(report_of(best, runs=runs), NOTHING, (), {("layout", "torch")})
+    told = doubt_text(report_of(best, runs=runs), NOTHING, (), {("layout", "torch", "cnn10")})
     assert told.startswith(f"[{said}](#doubts)")
+
+
+def test_a_doubt_about_another_model_of_the_study_is_none_about_the_headline():
+    best = replace(verdicts_of(runs_of("layout"))[0], study="layout")
+    short = (make_run(0.01, study="layout", model="wrn28_1"), make_run(study="layout"))
+
+    told = headline_doubts_first(report_of(best, runs=short), NOTHING, [Confirmed(first=best, again=best)])
+    (about,) = [text for text in told if "shorter than" in text]
+    assert not about.startswith("About the headline") and about.endswith("(PyTorch, wrn28_1).")
 
 
 def test_the_doubts_about_the_headline_come_first_and_say_so_beside_others():

@@ -13,7 +13,7 @@ from trainspeed.core.notes import CoresBusy, GpuBusy, GpuShared, GpuTakenMeanwhi
 from trainspeed.core.run import Run
 from trainspeed.core.runs import Measured, RunSet
 from trainspeed.judge.comparison import Verdict, controls
-from trainspeed.judge.doubts import DoubtedRuns, doubted_runs, in_runs, whole_study_doubts
+from trainspeed.judge.doubts import DoubtedRuns, doubted_runs, in_runs, job_of, whole_study_doubts
 from trainspeed.judge.text import interval_of
 from trainspeed.judge.verdict import Outcome
 from trainspeed.studies.summary.collect import ReportSummary
@@ -22,6 +22,7 @@ from trainspeed.studies.summary.gains import study_link
 from trainspeed.studies.summary.headline import Gain, headline_gains
 from trainspeed.studies.summary.text import called, checks_here
 
+Job = tuple[str, str, str | None]  # study, framework and model
 OTHERS_BUSY = (CoresBusy, GpuBusy, GpuShared, GpuTakenMeanwhile)  # notes on other processes
 
 
@@ -89,8 +90,7 @@ def _noise(sure: Sequence[Verdict], gains: Sequence[Gain]) -> str:
 
 def _job(verdict: Verdict) -> tuple[str, str | None]:
     """Return what a control has to share with a gain to tell its noise: framework and, in a training, model."""
-    trial = verdict.baseline
-    return trial.framework, None if trial.phase.calls else trial.model
+    return job_of(verdict.baseline)
 
 
 def _half_width(control: Verdict) -> float:
@@ -102,14 +102,14 @@ def doubt_text(
     report: ReportSummary,
     measured: Measured,
     confirmed: Sequence[Confirmed] = (),
-    headline: Set[tuple[str, str]] = frozenset(),
+    headline: Set[Job] = frozenset(),
 ) -> Marked:
     """Return how many reasons there are to distrust the headline, or else the page, and what was measured again.
 
     What a search kept was measured in fresh blocks, so that nothing has to be measured again.
 
     Args:
-        headline: The studies that the headline is from, each with a framework; none where it tells no gain.
+        headline: The jobs of the headline, see `headline_jobs`; none where it tells no gain.
     """
     doubts = _doubts(report, measured, confirmed)
     touching = sum(_touches(about, headline) for about in doubts.values())
@@ -138,21 +138,21 @@ def doubt_text(
     return Marked(f"{told}{luck}")
 
 
-def _touches(about: Set[tuple[str, str]], headline: Set[tuple[str, str]]) -> bool:
+def _touches(about: Set[Job], headline: Set[Job]) -> bool:
     """Return whether a doubt is about what the headline is from, or about everything; arguments as of `doubt_text`."""
     return not headline or not about or not about.isdisjoint(headline)
 
 
-def headline_studies(gains: Iterable[Gain]) -> set[tuple[str, str]]:
-    """Return the studies that the headline is from, each with a framework."""
-    return {(study, gain.verdict.baseline.framework) for gain in gains for study in gain.studies}
+def headline_jobs(gains: Iterable[Gain]) -> set[Job]:
+    """Return what the headline is from: study, framework, and the model, which other runs of a study may not train."""
+    return {(study, *job_of(gain.verdict.baseline)) for gain in gains for study in gain.studies}
 
 
 def headline_doubts_first(
     report: ReportSummary, measured: Measured, confirmed: Sequence[Confirmed] = ()
 ) -> list[str]:
     """Return all doubts, those about the headline first and named so, where others are not about it."""
-    headline = headline_studies(headline_gains(report, confirmed))
+    headline = headline_jobs(headline_gains(report, confirmed))
     doubts = _doubts(report, measured, confirmed)
     touching = [text for text, about in doubts.items() if _touches(about, headline)]
     others = [text for text in doubts if text not in touching]
@@ -170,8 +170,8 @@ def all_doubts(report: ReportSummary, measured: Measured, confirmed: Sequence[Co
 
 def _doubts(
     report: ReportSummary, measured: Measured, confirmed: Sequence[Confirmed]
-) -> dict[str, frozenset[tuple[str, str]]]:
-    """Return each doubt with the studies that it is about, each with a framework; none where it is about all."""
+) -> dict[str, frozenset[Job]]:
+    """Return each doubt with the jobs that it is about; none where it is about all."""
     of_all = [*report.doubts, *_doubts_about_machines((*report.runs, *measured.runs))]
     doubts = dict.fromkeys(of_all, frozenset())
     known = {verdict.study for verdict in report.verdicts}
@@ -186,7 +186,7 @@ def _doubts(
         control = controls(runs) or (None if study in (CHECK, SUMMARY) else [])
         own = [verdict for verdict in report.verdicts if verdict.study == study and verdict not in seen]
         # The instrument is that of all.
-        about = frozenset() if study == CHECK else frozenset((study, run.trial.framework) for run in runs)
+        about = frozenset() if study == CHECK else frozenset((study, *job_of(run.trial)) for run in runs)
         told = whole_study_doubts(runs, control, own, report.coverage.get(study))
         doubts |= {f"{called(study)}: {doubt}": about for doubt in told}
         if study not in known and study not in (CHECK, SUMMARY):
@@ -194,7 +194,7 @@ def _doubts(
         for one in doubted_runs(runs):
             same.setdefault((one.note.kind, one.note.subject), {})[study] = one
     for own in same.values():
-        about = frozenset((study, framework) for study, one in own.items() for framework in one.frameworks)
+        about = frozenset((study, *job) for study, one in own.items() for job in one.jobs)
         doubts[_doubt_of_runs(own)] = frozenset() if CHECK in own else about
     return doubts | dict.fromkeys(measured.doubts, frozenset())
 
@@ -203,7 +203,7 @@ def _doubt_of_runs(by_study: Mapping[str, DoubtedRuns]) -> str:
     """Return the same doubt about runs of several studies, said once, with the largest amounts."""
     largest = max((one.note for one in by_study.values()), key=lambda note: note.amounts)
     where = [
-        f"{one.runs} of {one.of} runs of {called(study)} ({', '.join(one.names)})"
+        f"{one.runs} of {one.of} runs of {called(study)} ({', '.join([*one.names, *one.setting])})"
         for study, one in by_study.items()
     ]
     return in_runs(largest, "; ".join(where))
