@@ -33,7 +33,11 @@ def test_a_control_that_there_was_no_time_for_is_not_to_be_added_but_given_time(
         covered = Coverage(session="s", study="amp", budget_s=60.0, spent_s=60.0, groups=(group,))
         (said,) = control_doubts([], covered)
         assert said.startswith(doubt)
-        assert said.endswith("`make report NOTEBOOKS=amp BUDGET=3m`." if "no time" in said else "Add one.")
+        assert said.endswith(
+            "`make report NOTEBOOKS=amp BUDGET=3m`."
+            if "no time" in said
+            else "Add one: name a framework in `controls`."
+        )
 
 
 def test_a_control_that_covers_1_is_no_doubt():

@@ -56,7 +56,7 @@ def _no_control(coverage: Coverage | None) -> str:
         if len({*arms}) < len(arms):
             command = command_with_time(coverage, arms)
             return f"There was no time for the A/A control, so {none}. Give it more: `{command}`."
-    return f"No A/A control ran: {none}. Add one."
+    return f"No A/A control ran: {none}. Add one: name a framework in `controls`."
 
 
 def noise_doubts(verdicts: Iterable[Verdict], control: Iterable[Verdict]) -> list[str]:
