@@ -92,7 +92,7 @@ def test_the_gain_follows_from_the_ceilings_and_the_share_of_matrix_work():
 
 
 def test_a_gpu_that_waits_for_the_host_is_a_reason():
-    """Steps of 1 s, of which 0.9 s are kernels in fp32, and of 0.5 s, of which 0.25 s are."""
+    """Epochs of one step: of 2 s in fp32, of which 0.9 s are kernels, and of 1 s in bf16, of which 0.25 s are."""
     runs = [
         replace(
             run, profile=(run.profile or {}) | {"device_s": {"fp32": 0.9, "bf16": 0.25}[run.trial.precision]}

@@ -9,6 +9,7 @@ from functools import partial
 from trainspeed.conduct.machine import cores_here, devices_here, nodes_here
 from trainspeed.conduct.plan import Plan, TrialSet, one_per_framework, planner
 from trainspeed.core.trial import Trial
+from trainspeed.judge.verdict import MIN_BLOCKS
 from trainspeed.studies.multi_gpu.costs import share_trials
 from trainspeed.studies.multi_gpu.links import (
     OVERLAP_BLOCKS,
@@ -31,7 +32,6 @@ ARTICLE_FRAMEWORKS = ("tensorflow", "torch")
 # In which the arms of a comparison differ.
 SCALING_FACTORS = ("devices", "nodes", "strategy", "batch_size")
 ACROSS = ("framework", "strategy")  # in which the articles hold trials of two comparisons against each other
-PIPELINE_BLOCKS = 6  # of the pipelines where nothing else is compared: enough for an interval
 PIPELINE_FACTORS = ("pipeline", "workers", "part", "augment")
 
 
@@ -174,7 +174,7 @@ def plan_multi_gpu(
     compared_in = {"blocks": blocks} if several else few
     fed_in = {"blocks": pipeline_blocks, "parameter": "pipeline_blocks"}
     if pipeline_blocks and not several:
-        enough = max(pipeline_blocks, min(blocks, PIPELINE_BLOCKS))
+        enough = max(pipeline_blocks, min(blocks, MIN_BLOCKS))
         fed_in |= {"blocks": enough, "controls": one_per_framework(baselines(fed), controls)}
     return MultiGpuPlan(
         core=TrialSet(

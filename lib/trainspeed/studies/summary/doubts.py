@@ -22,7 +22,7 @@ from trainspeed.studies.summary.gains import study_link
 from trainspeed.studies.summary.headline import Gain, headline_gains
 from trainspeed.studies.summary.text import called, checks_here
 
-Job = tuple[str, str, str | None]  # study, framework and model
+StudyJob = tuple[str, str, str | None]  # study, framework and model
 OTHERS_BUSY = (CoresBusy, GpuBusy, GpuShared, GpuTakenMeanwhile)  # notes on other processes
 
 
@@ -67,30 +67,25 @@ def _noise(sure: Sequence[Verdict], gains: Sequence[Gain]) -> str:
             there is one; where none has, the widest stands for all.
     """
     widest = sorted(sure, key=_half_width, reverse=True)
-    jobs = dict.fromkeys(_job(gain.verdict) for gain in gains)
-    own = {job: next((v for v in widest if _job(v) == job), None) for job in jobs}
+    jobs = dict.fromkeys(job_of(gain.verdict.baseline) for gain in gains)
+    own = {job: next((v for v in widest if job_of(v.baseline) == job), None) for job in jobs}
     shown = [control for control in own.values() if control] or widest[:1]
     another = not any(own.values())
     named = len(jobs) > 1 or another
     models = len({model for _, model in jobs}) > 1 or another
     # As many blocks as the gain's own are not told again.
-    own_blocks = {_job(gain.verdict): gain.verdict.blocks for gain in gains}
-    told = all(own_blocks.get(_job(control)) == control.blocks for control in shown)
+    own_blocks = {job_of(gain.verdict.baseline): gain.verdict.blocks for gain in gains}
+    told = all(own_blocks.get(job_of(control.baseline)) == control.blocks for control in shown)
     alike = len({control.blocks for control in shown}) == 1
     said = []
     for control in shown:
-        framework, model = _job(control)
+        framework, model = job_of(control.baseline)
         where = [NAMES[framework], *[model_of(model)] * bool(models and model)] * named
         said.append(
             " ".join([*where, interval_of(control), *[f"({control.blocks} blocks)"] * (not (alike or told))])
         )
     among = f" in {shown[0].blocks} blocks" if alike and not told else ""
     return f"noise, one setting against itself{among}: {', '.join(said)}"
-
-
-def _job(verdict: Verdict) -> tuple[str, str | None]:
-    """Return what a control has to share with a gain to tell its noise: framework and, in a training, model."""
-    return job_of(verdict.baseline)
 
 
 def _half_width(control: Verdict) -> float:
@@ -102,7 +97,7 @@ def doubt_text(
     report: ReportSummary,
     measured: Measured,
     confirmed: Sequence[Confirmed] = (),
-    headline: Set[Job] = frozenset(),
+    headline: Set[StudyJob] = frozenset(),
 ) -> Marked:
     """Return how many reasons there are to distrust the headline, or else the page, and what was measured again.
 
@@ -138,12 +133,12 @@ def doubt_text(
     return Marked(f"{told}{luck}")
 
 
-def _touches(about: Set[Job], headline: Set[Job]) -> bool:
+def _touches(about: Set[StudyJob], headline: Set[StudyJob]) -> bool:
     """Return whether a doubt is about what the headline is from, or about everything; arguments as of `doubt_text`."""
     return not headline or not about or not about.isdisjoint(headline)
 
 
-def headline_jobs(gains: Iterable[Gain]) -> set[Job]:
+def headline_jobs(gains: Iterable[Gain]) -> set[StudyJob]:
     """Return what the headline is from: study, framework, and the model, which other runs of a study may not train."""
     return {(study, *job_of(gain.verdict.baseline)) for gain in gains for study in gain.studies}
 
@@ -170,7 +165,7 @@ def all_doubts(report: ReportSummary, measured: Measured, confirmed: Sequence[Co
 
 def _doubts(
     report: ReportSummary, measured: Measured, confirmed: Sequence[Confirmed]
-) -> dict[str, frozenset[Job]]:
+) -> dict[str, frozenset[StudyJob]]:
     """Return each doubt with the jobs that it is about; none where it is about all."""
     of_all = [*report.doubts, *_doubts_about_machines((*report.runs, *measured.runs))]
     doubts = dict.fromkeys(of_all, frozenset())
