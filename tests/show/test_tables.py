@@ -102,6 +102,19 @@ class TestMachine:
         assert table["NVIDIA driver"] == "—" and table["trained on"] == "GPU"
         assert table["system"] == "Debian GNU/Linux 12 (in a container)"
 
+    @pytest.mark.parametrize(
+        ("mode", "said"),
+        [
+            ("madvise", "of programs that ask for them, as Trainspeed's runs do"),
+            ("never", "none"),
+            (None, None),
+        ],
+    )
+    def test_it_says_which_programs_have_huge_pages_where_that_was_recorded(self, mode, said):
+        machine = self.MACHINE | {"huge_pages": mode}
+        table = {r["what"]: r["value"] for r in rows(tables.machine_table(machine, {}))}
+        assert table.get("huge pages") == said
+
     def test_without_a_gpu_the_table_gives_the_reason(self):
         """It has no rows about a driver, either."""
         machine = {"device": "cpu", "gpus": [], "no_gpus": "no NVIDIA driver library found"}

@@ -24,6 +24,11 @@ LEFT_OUT = {
 }
 UNKNOWN_GPU = "unknown GPU"
 TRAINED_ON = {"gpu": "GPU", "cpu": "CPU, one core per device"}
+HUGE_PAGES = {  # what the kernel is set to -> which programs have them
+    "always": "every program's",
+    "madvise": "of programs that ask for them, as Trainspeed's runs do",
+    "never": "none",
+}
 ALL = "all cores"
 CORE_PER_DEVICE = "one core per device"
 
@@ -104,6 +109,7 @@ def machine_parts(machine: Mapping[str, Any]) -> dict[str, str | None]:
         "CPU instructions": ", ".join(machine.get("cpu_flags") or []) or None,
         "cores": _cores(machine.get("cores") or {}),
         "memory": None if (size := machine.get("memory_bytes")) is None else gigabytes(size),
+        "huge pages": HUGE_PAGES.get(machine.get("huge_pages")),
         "interconnect": plain("interconnect"),
         "NVIDIA driver": plain("driver"),
         "CUDA of the driver": plain("cuda"),

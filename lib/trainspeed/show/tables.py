@@ -227,6 +227,7 @@ def machine_table(
         "trained on": trained_on(machine, trials) or TRAINED_ON["cpu"],
         "CPU": _joined([parts["CPU"], parts["CPU instructions"]]),
         **{name: or_nothing(parts[name]) for name in ("cores", "memory")},
+        **({"huge pages": parts["huge pages"]} if parts["huge pages"] else {}),
         "GPUs": parts["GPUs"] if shown else f"none: {machine.get('no_gpus') or 'none found'}",
         **{name: or_nothing(parts[name]) for name in of_gpus},
         "system": or_nothing(parts["system"]) + container,

@@ -19,6 +19,7 @@ PARTS = {
     "CPU instructions": ("cpu_flags",),
     "cores": ("cores",),
     "memory": ("memory_bytes",),
+    "huge pages": ("huge_pages",),
     "interconnect": ("interconnect", "link"),
     "NVIDIA driver": ("driver",),
     "CUDA of the driver": ("cuda",),

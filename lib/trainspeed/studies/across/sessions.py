@@ -27,6 +27,7 @@ PARTS = (
     CUDA,
     "system",
     "clock governor",
+    "huge pages",
     "CPU instructions",
     MEMORY,
     "interconnect",

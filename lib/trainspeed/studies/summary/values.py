@@ -53,6 +53,7 @@ MACHINE_FIELDS = (
         "cpu_flags",
         "cores",
         "memory_bytes",
+        "huge_pages",
         "interconnect",
         "driver",
         "cuda",
