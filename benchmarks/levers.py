@@ -14,7 +14,7 @@ from cases import SMALL, trial
 from ours import Ours
 from programs import Bare, Program
 from trainspeed.conduct.machine import find_interpreter
-from trainspeed.core.levers.host import MEMORY_VARIABLES
+from trainspeed.core.levers.host import MALLOC_THRESHOLDS
 from trainspeed.core.levers.lever import Setting
 from trainspeed.judge.verdict import MIN_BLOCKS, Judgement, judge
 
@@ -67,7 +67,7 @@ class LeverCase:
 
         def bare(extras: Sequence[str] = (), environment: Mapping[str, str] = MappingProxyType({})) -> Bare:
             # As our runs have them, so that what is compared is the lever alone.
-            environment = MEMORY_VARIABLES | dict(environment)
+            environment = MALLOC_THRESHOLDS | dict(environment)
             return Bare(self.framework, script, numbers, extras=extras, environment=environment)
 
         ours = Ours(plain, rounds)

@@ -19,7 +19,7 @@ from trainspeed.conduct.context import Context, new_id
 from trainspeed.conduct.machine import find_interpreter
 from trainspeed.conduct.study import measure
 from trainspeed.core.format import counted, minutes
-from trainspeed.core.levers.host import MEMORY_VARIABLES
+from trainspeed.core.levers.host import MALLOC_THRESHOLDS
 from trainspeed.core.trial import Trial
 from trainspeed.judge.verdict import MARGIN, MIN_BLOCKS, judge
 from trainspeed.search.findings import Findings
@@ -249,7 +249,7 @@ def _programs(
 ) -> dict[str, Program]:
     """Return the scripts by hand, of which the first one sets the pace, and a run of each trial."""
     work = tuple(job.work[name] for name in ("batch_size", "images_per_epoch", "image_size"))
-    bare = partial(Bare, job.framework, str(HERE / job.script), work, environment=MEMORY_VARIABLES)
+    bare = partial(Bare, job.framework, str(HERE / job.script), work, environment=MALLOC_THRESHOLDS)
     programs: dict[str, Program] = {name: bare(extras=job.by_hand[name]) for name in by_hand}
     first: Ours | None = None
     for name, trial in trials.items():

@@ -18,7 +18,7 @@ mpl.use("Agg")
 GAINS = {("layout", "channels_last"): 1.3, ("optimizer", "fused"): 1.15, ("optimizer", "foreach"): 1.02}
 PARTS = {"both": 1.0, "input": 0.2, "compute": 0.7, "fit": 1.3}
 VALUES = {
-    "levers": ["layout", "optimizer", "flush_denormal", "threads"],
+    "levers": ["layout", "optimizer", "huge_pages", "threads"],
     "confirm_blocks": 9,
     "dataset": "digits",
 } | {"images_per_epoch": 1024}
@@ -26,7 +26,7 @@ MOST_STAGES = 20
 
 
 def seconds(trial, block):
-    """What an epoch takes: channels_last and fused pay, flushing tiny numbers would pay most if it was in effect."""
+    """What an epoch takes: channels_last and fused pay, huge pages would pay most if they were in effect."""
     gain = GAINS.get(("layout", trial.layout), 1.0)
     for setting in trial.levers:
         gain *= GAINS.get(setting, 1.0)
@@ -34,9 +34,9 @@ def seconds(trial, block):
 
 
 def run_of(planned):
-    """A run; of tiny numbers that are flushed it sees nothing."""
+    """A run; of huge pages it sees nothing."""
     trial = planned.trial
-    seen = {name: (None if name == "flush_denormal" else value, "a look") for name, value in trial.levers}
+    seen = {name: (None if name == "huge_pages" else value, "a look") for name, value in trial.levers}
     about = {"study": "switches", "label": planned.label, "block": planned.block, "group": planned.group}
     about |= {
         "test_accuracy": 0.8,

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from test_bench import BENCHMARKS, load
-from trainspeed.core.levers.host import MEMORY_VARIABLES
+from trainspeed.core.levers.host import MALLOC_THRESHOLDS
 
 
 @pytest.fixture
@@ -54,8 +54,8 @@ def test_bare_scripts_allocate_memory_as_our_runs_do(levers):
     programs = case(levers, ("onednn", "off")).programs(rounds=2)
     found = {name: program._environment for name, program in programs.items() if name.startswith("bare")}
 
-    assert found["bare"] == found["bare again"] == MEMORY_VARIABLES
-    assert found["bare with it"] == MEMORY_VARIABLES | {"TF_ENABLE_ONEDNN_OPTS": "0"}
+    assert found["bare"] == found["bare again"] == MALLOC_THRESHOLDS
+    assert found["bare with it"] == MALLOC_THRESHOLDS | {"TF_ENABLE_ONEDNN_OPTS": "0"}
 
 
 def test_a_call_of_several_steps_is_measured_where_a_step_is_cheap(levers):

@@ -15,7 +15,7 @@ from processes_helper import is_gone, until
 from trainspeed.conduct import worker_process
 from trainspeed.conduct.environments import environment_for
 from trainspeed.conduct.worker_process import Unavailable, WorkerProcess
-from trainspeed.core.levers.host import MEMORY_VARIABLES
+from trainspeed.core.levers.host import MALLOC_THRESHOLDS
 from trainspeed.core.notes import EndedAfterMeasuring, LossNotFinite
 from trainspeed.core.run import Status
 from trainspeed.core.trial import Trial
@@ -163,19 +163,18 @@ def test_how_memory_is_given_back_does_not_depend_on_luck_unless_the_user_says_s
 
     assert environment["MALLOC_MMAP_THRESHOLD_"] == str(2**25)
     assert environment["MALLOC_TRIM_THRESHOLD_"] == "1000"
-    assert environment["GLIBC_TUNABLES"] == "glibc.malloc.hugetlb=1"
 
 
-def test_levers_take_these_away_as_a_script_is_without_them(monkeypatch):
+def test_a_lever_takes_these_thresholds_away_as_a_script_is_without_them(monkeypatch):
     """An empty one would be read as 0: each piece of memory would be a mapping of its own."""
-    for name in MEMORY_VARIABLES:
+    for name in MALLOC_THRESHOLDS:
         monkeypatch.delenv(name, raising=False)
-    taken = environment_for((("malloc_thresholds", "off"), ("huge_pages", "off")), {})
+    taken = environment_for((("malloc_thresholds", "off"),), {})
     with contextlib.closing(start(environment=taken | {"CUDA_VISIBLE_DEVICES": ""})) as worker:
         worker.wait_until_ready()
         environment = psutil.Process(worker._process.pid).environ()
 
-    assert not set(MEMORY_VARIABLES) & set(environment)
+    assert not set(MALLOC_THRESHOLDS) & set(environment)
     assert environment["CUDA_VISIBLE_DEVICES"] == "", "which means something empty"
 
 

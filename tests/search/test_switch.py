@@ -136,10 +136,10 @@ def test_what_a_script_has_already_is_a_list_of_its_own(monkeypatch):
 
 
 def test_what_trainspeed_alone_has_is_neither_a_gain_nor_on_already():
-    """JAX takes a GPU's memory at once in a plain script, and malloc's thresholds and huge pages are Trainspeed's."""
+    """JAX takes a GPU's memory at once in a plain script, and malloc's thresholds are Trainspeed's."""
     there = candidates(plain_trial("jax", "cnn10", **FIELDS), "gpu")
 
-    assert {one.lever for one in there.own} == {"preallocation", "malloc_thresholds", "huge_pages"}
+    assert {one.lever for one in there.own} == {"preallocation", "malloc_thresholds"}
     assert not {one.lever for one in there.own} & {one.lever for one in there.switches + there.already_on}
     assert set(there.own) <= set(there.slow_ways)
 

@@ -16,7 +16,7 @@ from trainspeed.conduct.context import VARIABLES
 from trainspeed.conduct.forked_run import ForkedRun, RunOutcome
 from trainspeed.conduct.own_process import OwnProcess
 from trainspeed.conduct.worker_lease import Lease
-from trainspeed.core.levers.host import MEMORY_VARIABLES
+from trainspeed.core.levers.host import MALLOC_THRESHOLDS
 from trainspeed.core.paths import ROOT
 from trainspeed.core.run import Status
 from trainspeed.worker import events
@@ -148,12 +148,12 @@ def _taken(pool: Path | None, command: list[str], variables: Mapping[str, str]) 
 
 
 def _environment(own: Mapping[str, str]) -> dict[str, str]:
-    """Return what a worker is started with: how it takes memory as users have set it, or a lever takes that away."""
+    """Return what a worker is started with: malloc's thresholds as users have set them, or a lever takes them away."""
     not_passed_on = RANK_VARIABLES | {*VARIABLES.values()}
     others = {name for name in os.environ if name in not_passed_on or name.startswith(NOT_FOR_RUNS)}
     mine = {name: text for name, text in os.environ.items() if name not in others}
-    variables = {**MEMORY_VARIABLES, **mine, **_import_path(), **own}
-    return {name: text for name, text in variables.items() if text or name not in MEMORY_VARIABLES}
+    variables = {**MALLOC_THRESHOLDS, **mine, **_import_path(), **own}
+    return {name: text for name, text in variables.items() if text or name not in MALLOC_THRESHOLDS}
 
 
 def _import_path() -> dict[str, str]:

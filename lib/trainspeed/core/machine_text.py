@@ -26,7 +26,7 @@ UNKNOWN_GPU = "unknown GPU"
 TRAINED_ON = {"gpu": "GPU", "cpu": "CPU, one core per device"}
 HUGE_PAGES = {  # what the kernel is set to -> which programs have them
     "always": "every program's",
-    "madvise": "of programs that ask for them, as Trainspeed's runs do",
+    "madvise": "of programs that ask for them",
     "never": "none",
 }
 ALL = "all cores"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from trainspeed.core.trial import Trial
-from trainspeed.snippets.lever_lines import MEMORY_LINES, Lines, Pasted, in_template, same_lines
+from trainspeed.snippets.lever_lines import THRESHOLDS, Lines, Pasted, in_template, same_lines
 
 THREADS = {"all": (0, "  # one for each core"), "one": (1, ""), "as_set": (0, "  # as TF_NUM_…_THREADS say")}
 THREADS |= {"half": ("max(1, len(os.sched_getaffinity(0)) // 2)", "")}
@@ -43,7 +43,7 @@ def _options(text: str) -> Lines:
 
 
 KERAS: Pasted = {
-    **MEMORY_LINES,
+    "malloc_thresholds": THRESHOLDS,
     "python_gc": same_lines(
         modules="gc", flags="gc.disable()  # where memory grows: gc.collect() at the end of each epoch"
     ),

@@ -10,8 +10,8 @@ from __future__ import annotations
 import shlex
 from collections.abc import Callable, Collection, Mapping
 
-from trainspeed.core.levers.host import HUGE_PAGES, MALLOC_THRESHOLDS
-from trainspeed.core.levers.lever import OFF, ON, Lever, LeverKind, Numbers, text_of
+from trainspeed.core.levers.host import MALLOC_THRESHOLDS
+from trainspeed.core.levers.lever import ON, Lever, LeverKind, Numbers, text_of
 from trainspeed.core.levers.registry import LEVERS
 from trainspeed.core.trial import Trial
 
@@ -57,7 +57,7 @@ KINDS = {
     LeverKind.BRAKE: "; a brake: remove it",
 }
 # Read as the program is loaded, before its first line: set where it is started.
-LOADED = ("LD_", "GLIBC_", "MALLOC_", "THP_", "TCMALLOC_", "KMP_", "OMP_", "GOMP_")
+LOADED = ("LD_", "GLIBC_", "MALLOC_", "TCMALLOC_", "KMP_", "OMP_", "GOMP_")
 ONLY_TOGETHER = "; confirmed as a set"  # short, or paper breaks the line
 IN_TEMPLATE: Lines = {TEMPLATE: ""}  # the template itself has what such a lever changes
 
@@ -196,17 +196,10 @@ def in_template(_value: str, _trial: Trial) -> Lines:
     return IN_TEMPLATE
 
 
-def as_in_trainspeed(variables: Mapping[str, str]) -> Callable[[str, Trial], Lines]:
-    """Return where it is off the lines that tell how a script has what Trainspeed's workers are started with."""
-    start = " ".join(f"{name}={text}" for name, text in variables.items())
-    said = f"# On in Trainspeed, off in a script; to have it, start that with\n# {start}"
-    return lambda value, _: {SHELL: said} if value == OFF else {}
-
-
-MEMORY_LINES = {
-    "malloc_thresholds": as_in_trainspeed(MALLOC_THRESHOLDS),
-    "huge_pages": as_in_trainspeed(HUGE_PAGES),
-}
+THRESHOLDS = same_lines(
+    shell="# On in Trainspeed, off in a script; to have it, start that with\n# "
+    + " ".join(f"{name}={text}" for name, text in MALLOC_THRESHOLDS.items())
+)
 
 
 def _first(lines: Lines) -> str | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from trainspeed.core.trial import Trial
-from trainspeed.snippets.lever_lines import IN_TEMPLATE, MEMORY_LINES, Lines, Pasted, in_template, same_lines
+from trainspeed.snippets.lever_lines import IN_TEMPLATE, THRESHOLDS, Lines, Pasted, in_template, same_lines
 
 OPTIMIZERS = {"fused": "fused=True", "foreach": "foreach=True", "loop": "foreach=False"}
 BLOCKS = """\
@@ -80,7 +80,7 @@ TORCH: Pasted = {
     ),
     "activation_hooks": same_lines(model=HOOKED),
     "threads": lambda value, _: {"flags": THREADS[value]},
-    **MEMORY_LINES,
+    "malloc_thresholds": THRESHOLDS,
     "python_gc": same_lines(
         modules="gc", loop="gc.collect()\ngc.disable()  # where memory grows: gc.collect() in each epoch"
     ),

@@ -30,7 +30,7 @@ def test_the_best_is_found_and_confirmed_and_what_had_no_effect_is_none_of_it(pa
         ("optimizer", "fused"),
     }
     assert found.confirmation.total.speedup == pytest.approx(1.3 * 1.15, rel=0.01)
-    assert [d for switch, d in found.decisions.items() if switch.lever == "flush_denormal"] == [
+    assert [d for switch, d in found.decisions.items() if switch.lever == "huge_pages"] == [
         Decision.NOT_IN_EFFECT
     ]
 

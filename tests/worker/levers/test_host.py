@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from trainspeed.core.levers.host import MEMORY_VARIABLES
+from trainspeed.core.levers.host import MALLOC_THRESHOLDS
 from trainspeed.worker.failures import Unsupported
 from trainspeed.worker.levers import host, process
 from trainspeed.worker.levers.process import HugePages, Thread
@@ -189,16 +189,16 @@ def test_huge_pages_can_be_switched_where_programs_ask_for_them(monkeypatch, tmp
     assert host.check_huge_pages("on", "cpu") is None
 
 
-def test_what_runs_beside_an_allocator_has_what_a_script_has_not(machine, monkeypatch):
+def test_what_runs_beside_an_allocator_has_thresholds_that_a_script_has_not(machine, monkeypatch):
     """Against a script's own malloc, the gain would be another one."""
-    for name, text in MEMORY_VARIABLES.items():
+    for name, text in MALLOC_THRESHOLDS.items():
         monkeypatch.setenv(name, text)
-    machine(library_path="/usr/lib/libjemalloc.so.2", huge_pages=None)
+    machine(library_path="/usr/lib/libjemalloc.so.2", huge_pages=HugePages(heap=2, heap_advised=2, held=1))
     beside = "; the plain trial has glibc's malloc with MALLOC_MMAP_THRESHOLD_=33554432 and "
-    beside += "MALLOC_TRIM_THRESHOLD_=67108864 and GLIBC_TUNABLES=glibc.malloc.hugetlb=1 and "
-    beside += "THP_MEM_ALLOC_ENABLE=1, a script has not"
+    beside += "MALLOC_TRIM_THRESHOLD_=67108864, a script has not"
 
     assert seen("allocator", "jemalloc")[1].endswith(beside)
+    assert seen("huge_pages", "on")[1].endswith(beside)
 
 
 LOOK = """
@@ -209,9 +209,9 @@ print(host.HOOKS["malloc_thresholds"].seen("off", None)[0])
 
 
 @pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="needs glibc's malloc")
-@pytest.mark.parametrize(("variables", "found"), [(MEMORY_VARIABLES, "on"), ({}, "off")])
+@pytest.mark.parametrize(("variables", "found"), [(MALLOC_THRESHOLDS, "on"), ({}, "off")])
 def test_mallocs_thresholds_are_seen_by_what_malloc_does(variables, found):
-    own = {name: text for name, text in os.environ.items() if name not in MEMORY_VARIABLES}
+    own = {name: text for name, text in os.environ.items() if name not in MALLOC_THRESHOLDS}
     asked = [sys.executable, "-c", LOOK]
     told = subprocess.run(asked, env=own | variables, capture_output=True, text=True, check=True)
 

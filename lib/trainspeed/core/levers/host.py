@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from trainspeed.core.levers.lever import ALL_DEVICES, OFF, ON, Level, Lever, LeverKind, Numbers, Setting
+from trainspeed.core.levers.lever import OFF, ON, Level, Lever, LeverKind, Numbers, Setting
 
 ALL_CORES: Setting = ("threads", "all")  # one process on every core that it may use
 ONE_THREAD: Setting = ("threads", "one")  # as without the lever, beside a plain setting that has all cores
@@ -16,20 +16,14 @@ THREAD_VARIABLES = {
     "jax": ("NPROC",),
 }
 ALLOCATORS = {"jemalloc": "libjemalloc.so.2", "tcmalloc": "libtcmalloc_minimal.so.4"}
-# Each worker is started with what follows, so that two runs of one trial differ by as little as can be.
-# Where glibc's own thresholds end up in a process that trains long enough. A forked run inherits them as far as they
-# happen to have grown: without this, one in two ddp runs gave memory back and took it anew in every step, at 70,000
-# page faults a second and 8 % of its speed. Source: mallopt(3).
+# Where glibc's own thresholds end up in a process that trains long enough; each worker is started with them. A forked
+# run inherits them as far as they happen to have grown: without this, one in two ddp runs gave memory back and took it
+# anew in every step, at 70,000 page faults a second and 8 % of its speed. Source: mallopt(3).
 MMAP_THRESHOLD_BYTES = 32 * 2**20
 MALLOC_THRESHOLDS = {
     "MALLOC_MMAP_THRESHOLD_": str(MMAP_THRESHOLD_BYTES),
     "MALLOC_TRIM_THRESHOLD_": str(64 * 2**20),
 }
-# Which small pages of memory a process gets is luck, and with it how often they displace one another from a cache. Two
-# runs on one core differ by it for as long as they live: by a standard deviation of 0.9 % in PyTorch (64 runs of cnn10)
-# and 1.1 % in TensorFlow (25), and by less than could be told (0 to 0.3 %) with huge pages.
-HUGE_PAGES = {"GLIBC_TUNABLES": "glibc.malloc.hugetlb=1", "THP_MEM_ALLOC_ENABLE": "1"}
-MEMORY_VARIABLES = MALLOC_THRESHOLDS | HUGE_PAGES
 
 
 def half_of(threads: int) -> int:
@@ -74,8 +68,7 @@ LEVERS = (
         name="allocator",
         words="allocator",
         values=tuple(ALLOCATORS),
-        default="glibc's malloc; in Trainspeed with thresholds and huge pages that a script's has not: see "
-        "malloc_thresholds and huge_pages",
+        default="glibc's malloc; in Trainspeed with thresholds that a script's has not: see malloc_thresholds",
         level=Level.ENVIRONMENT,
         environment={value: {"LD_PRELOAD": library} for value, library in ALLOCATORS.items()},
         packages={
@@ -89,13 +82,10 @@ LEVERS = (
         name="huge_pages",
         words="huge pages",
         level=Level.ENVIRONMENT,
-        kind=LeverKind.OWN,
-        values=(OFF, ON),
-        valued={OFF: "huge pages left to the system, as in a script", ON: "huge pages"},
-        plain=dict.fromkeys(ALL_DEVICES, ON),
         conflicts={"allocator": ()},
-        environment={OFF: dict.fromkeys(HUGE_PAGES, ""), ON: HUGE_PAGES},
-        default="on in Trainspeed, wherever a program may ask for them; in a script mostly off",
+        environment={"on": {"GLIBC_TUNABLES": "glibc.malloc.hugetlb=1", "THP_MEM_ALLOC_ENABLE": "1"}},
+        default="the system's: mostly only where a program asks for them; in Trainspeed beside glibc's malloc with "
+        "thresholds that a script's has not: see malloc_thresholds",
         evidence="share of the heap for which huge pages were asked, and AnonHugePages there, in /proc/self/smaps",
         source="https://sourceware.org/glibc/manual/latest/html_node/Memory-Allocation-Tunables.html",
     ),

@@ -17,7 +17,7 @@ from trainspeed.core.levers.host import (
     AS_SET,
     HALF_THREADS,
     LEAST_CORES_TO_HALVE,
-    MEMORY_VARIABLES,
+    MALLOC_THRESHOLDS,
     MMAP_THRESHOLD_BYTES,
     ONE_THREAD,
     half_of,
@@ -101,12 +101,12 @@ def _allocator(value: str, _training: Any) -> Seen:
     path = process.library_path(library)
     if path is None:
         return "glibc", f"{library} is not in {process.PROCESS / 'maps'}"
-    return value, f"{Path(path).name} is in {process.PROCESS / 'maps'}{_memory_of_plain()}"
+    return value, f"{Path(path).name} is in {process.PROCESS / 'maps'}{_thresholds_of_plain()}"
 
 
-def _memory_of_plain() -> str:
+def _thresholds_of_plain() -> str:
     """Return what the plain trial beside it has of glibc's malloc, which a script has not; "" where nothing."""
-    held = [f"{name}={os.environ[name]}" for name in MEMORY_VARIABLES if os.environ.get(name)]
+    held = [f"{name}={os.environ[name]}" for name in MALLOC_THRESHOLDS if os.environ.get(name)]
     return f"; the plain trial has glibc's malloc with {' and '.join(held)}, a script has not" if held else ""
 
 
@@ -161,7 +161,7 @@ def _huge_pages(_value: str, _training: Any) -> Seen:
     pages = process.huge_pages()
     how = (
         f"huge pages were asked for in {pages.heap_advised / MB:.0f} of {pages.heap / MB:.0f} MB of the heap, and "
-        f"{pages.held / MB:.0f} MB are in them ({process.PROCESS / 'smaps'})"
+        f"{pages.held / MB:.0f} MB are in them ({process.PROCESS / 'smaps'}){_thresholds_of_plain()}"
     )
     on = pages.heap_advised > MOSTLY * pages.heap and pages.held > 0
     return (ON if on else OFF), how
