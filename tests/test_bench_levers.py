@@ -7,6 +7,7 @@ import pytest
 
 from test_bench import BENCHMARKS, load
 from trainspeed.core.levers.host import MALLOC_THRESHOLDS
+from trainspeed.core.levers.registry import LEVERS
 
 
 @pytest.fixture
@@ -50,12 +51,19 @@ def test_arms_that_need_the_same_environment_are_forked_from_one_worker(
     assert (len(different), FakeWorker.made) == (workers, workers)
 
 
-def test_bare_scripts_allocate_memory_as_our_runs_do(levers):
+@pytest.mark.parametrize(
+    ("mode", "asked", "settings"),
+    [("madvise", LEVERS["huge_pages"].environment["on"], {("huge_pages", "on")}), ("always", {}, set())],
+)
+def test_bare_scripts_allocate_memory_as_our_runs_do(levers, monkeypatch, mode, asked, settings):
+    """In huge pages, where a program may ask for them: which small ones it gets is luck."""
+    monkeypatch.setattr(levers, "huge_pages_mode", lambda: mode)
     programs = case(levers, ("onednn", "off")).programs(rounds=2)
     found = {name: program._environment for name, program in programs.items() if name.startswith("bare")}
 
-    assert found["bare"] == found["bare again"] == MALLOC_THRESHOLDS
-    assert found["bare with it"] == MALLOC_THRESHOLDS | {"TF_ENABLE_ONEDNN_OPTS": "0"}
+    assert found["bare"] == found["bare again"] == MALLOC_THRESHOLDS | asked
+    assert found["bare with it"] == found["bare"] | {"TF_ENABLE_ONEDNN_OPTS": "0"}
+    assert {*programs["ours"]._trial.levers} == settings
 
 
 def test_a_call_of_several_steps_is_measured_where_a_step_is_cheap(levers):
