@@ -56,7 +56,7 @@ INTRODUCTION = f"""# Benchmarks of Trainspeed itself
 Written by `make bench`; `python benchmarks/run.py` followed by a part's name measures that part anew and leaves the \
 others. The programs of a comparison with a bare script train side by side and take turns of {TURN_S} s or \
 {TURN_EPOCHS} epochs (a lever's: {levers.TURN_S} s or {levers.TURN_EPOCHS}), in a random order in each round, while \
-the others are stopped; they start in a random order, too, behind one that is not measured; ratios of the \
+the others are stopped; from 2026-11-26 on they start in one, too, behind one that is not measured; ratios of the \
 turns' median epochs, paired by round, with their 95 % interval. What has an \
 interval is met where the whole interval is as wanted, not met where none of it is, and else undecided; what is \
 counted, such as planted effects that were found, is met by its count. On one core \
