@@ -105,7 +105,7 @@ class TestMachine:
     @pytest.mark.parametrize(
         ("mode", "said"),
         [
-            ("madvise", "of programs that ask for them"),
+            ("madvise", "for programs that ask for them"),
             ("never", "none"),
             (None, None),
         ],

@@ -25,8 +25,8 @@ LEFT_OUT = {
 UNKNOWN_GPU = "unknown GPU"
 TRAINED_ON = {"gpu": "GPU", "cpu": "CPU, one core per device"}
 HUGE_PAGES = {  # what the kernel is set to -> which programs have them
-    "always": "every program's",
-    "madvise": "of programs that ask for them",
+    "always": "for all programs",
+    "madvise": "for programs that ask for them",
     "never": "none",
 }
 ALL = "all cores"
