@@ -18,7 +18,7 @@ from trainspeed.core.levers.host import MALLOC_THRESHOLDS
 from trainspeed.core.levers.lever import ON, Setting
 from trainspeed.core.levers.registry import environment_of
 from trainspeed.judge.verdict import MIN_BLOCKS, Judgement, judge
-from trainspeed.sensors.machine import huge_pages_mode
+from trainspeed.sensors.memory import huge_pages_mode
 
 HERE = Path(__file__).parent
 AGREE = 0.03  # between what both say that a lever is worth
@@ -63,9 +63,8 @@ class LeverCase:
     def programs(self, rounds: int) -> dict[str, Program]:
         """Return the bare script, once more for an A/A, and our run, without the lever and with it."""
         work = SMALL | {"batch_size": self.batch, "images_per_epoch": self.images, "image_size": self.size}
-        plain = trial(self.framework, LAYOUTS[self.framework], **work)
-        for setting in (pages := _pages()):
-            plain = plain.pulled(*setting)
+        pages = _pages()
+        plain = trial(self.framework, LAYOUTS[self.framework], levers=pages, **work)
         numbers = (plain.batch_size, plain.images_per_epoch, plain.image_size)
         script = str(HERE / SCRIPTS[self.framework])
 

@@ -194,7 +194,7 @@ def _beside_scripts(job: Job, found: Findings, measured: Measure, sets: int, dea
     script = min(seconds, key=seconds.__getitem__)
     trials = {"plain": found.start} | ({"found": found.best} if found.kept else {})
     now = time.monotonic()
-    first, own_s = seconds[next(iter(job.by_hand))], seconds[script]  # the first one sets the pace
+    first, own_s = seconds[next(iter(job.by_hand))], seconds[script]  # one like the first sets the pace
     start_s = (now - began) / len(job.by_hand) - ROUNDS * max(CHOICE_TURN_S, TURN_EPOCHS * first)
     set_s = (1 + len(trials)) * (start_s + ROUNDS * max(TURN_S, TURN_EPOCHS * own_s))
     sets = sets if now + sets * set_s <= deadline_s else min(sets, MIN_BLOCKS)
@@ -247,7 +247,7 @@ def seeds(measured: Measure, amount: Amount = USUAL) -> list[str]:
 def _programs(
     job: Job, trials: Mapping[str, Trial], by_hand: Sequence[str] = ("by hand",)
 ) -> dict[str, Program]:
-    """Return the scripts by hand, of which the first one sets the pace, and a run of each trial."""
+    """Return the scripts by hand, of which one like the first sets the pace, and a run of each trial."""
     work = tuple(job.work[name] for name in ("batch_size", "images_per_epoch", "image_size"))
     bare = partial(Bare, job.framework, str(HERE / job.script), work, environment=MALLOC_THRESHOLDS)
     programs: dict[str, Program] = {name: bare(extras=job.by_hand[name]) for name in by_hand}

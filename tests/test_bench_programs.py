@@ -1,11 +1,11 @@
 """Which program of a benchmark starts when, and has which turns, with programs that only say so."""
 
 import importlib
-from pathlib import Path
 
 import pytest
 
-BENCHMARKS = Path(__file__).parents[1] / "benchmarks"
+from test_bench import BENCHMARKS
+
 NAMES = ("bare", "bare again", "ours")
 
 

@@ -134,19 +134,6 @@ def test_a_container_has_no_more_memory_than_it_is_granted(tmp_path, monkeypatch
 
 
 @pytest.mark.parametrize(
-    ("text", "mode"),
-    [("always [madvise] never\n", "madvise"), ("[always] madvise never", "always"), ("", None), (None, None)],
-)
-def test_reads_which_programs_the_kernel_gives_huge_pages(tmp_path, text, mode):
-    file = tmp_path / "sys/kernel/mm/transparent_hugepage/enabled"
-    file.parent.mkdir(parents=True)
-    if text is not None:
-        file.write_text(text)
-
-    assert detect.huge_pages_mode(tmp_path) == mode
-
-
-@pytest.mark.parametrize(
     ("path", "text", "inside"),
     [
         (".dockerenv", "", True),

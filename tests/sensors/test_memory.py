@@ -143,3 +143,15 @@ def test_where_there_is_no_proc_nothing_is_known(monkeypatch):
     assert oom_kills() is None
     assert PeakMemory().bytes() is None
     limit_memory(1)
+
+
+@pytest.mark.parametrize(
+    ("text", "mode"),
+    [("always [madvise] never\n", "madvise"), ("[always] madvise never", "always"), ("", None), (None, None)],
+)
+def test_reads_which_programs_the_kernel_gives_huge_pages(tmp_path, text, mode):
+    file = tmp_path / "enabled"
+    if text is not None:
+        file.write_text(text)
+
+    assert process_memory.huge_pages_mode(file) == mode

@@ -16,6 +16,7 @@ import psutil
 from trainspeed.sensors.cpu import cpu_flags, cpu_name
 from trainspeed.sensors.gpus import ChosenGpus, choose_gpus, hashed
 from trainspeed.sensors.interconnect import first_link, interconnect
+from trainspeed.sensors.memory import huge_pages_mode
 from trainspeed.sensors.nvml import Gpu, Nvml, open_nvml
 from trainspeed.sensors.processes import usable_cores
 
@@ -41,9 +42,9 @@ def describe_machine(nvml: Nvml, chosen: ChosenGpus) -> dict[str, Any]:
     `cpu_flags` are those of SPEED_FLAGS that the CPU has: none where it is not x86. `cores` counts those that
     this process may run on, "physical" and "logical"; its "quota" is how many cores' worth of time a container
     grants, None where it does not limit it; `memory_bytes` is at most what a container grants. `huge_pages` says which
-    programs get them: "always", "madvise" (those that ask) or "never". `gpus` are those that
-    are used, in the order of use: a trial of n devices runs on the first n; `other_gpus` are the others, each with
-    the reason, an `ExclusionReason`, as `left_out`. `no_gpus` says why the driver shows none. `link` is what connects
+    programs get them: "always", "madvise" (those that ask) or "never". `gpus` are those that are used, in the order of
+    use: a trial of n devices runs on the first n; `other_gpus` are the others, each with the reason, an
+    `ExclusionReason`, as `left_out`. `no_gpus` says why the driver shows none. `link` is what connects
     the first two that are used, as in `trainspeed.core.links`. `cuda` is what the driver can run, not what a framework
     was built with.
 
@@ -115,12 +116,6 @@ def machine_memory_bytes(root: Path = FILE_SYSTEM) -> int:
     limits = [_read(root / path) or "" for path in paths]
     # "max" means no limit; version 1 has a number beyond every machine for that
     return min([psutil.virtual_memory().total, *(int(limit) for limit in limits if limit.isdigit())])
-
-
-def huge_pages_mode(root: Path = FILE_SYSTEM) -> str | None:
-    """Return which programs the kernel gives huge pages: "always", "madvise" (that ask), "never"; None if unknown."""
-    modes = (_read(root / "sys/kernel/mm/transparent_hugepage/enabled") or "").split()
-    return next((mode.strip("[]") for mode in modes if mode.startswith("[")), None)
 
 
 def operating_system() -> str:

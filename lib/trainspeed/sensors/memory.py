@@ -14,6 +14,16 @@ from trainspeed.core.errors import UserError
 LIMIT_VARIABLE = "TRAINSPEED_MEMORY_BYTES"  # the user's limit for what one run may add
 SPARE_SHARE = 0.05  # of the free memory, left to the machine so that it does not start to swap
 CGROUP = Path("/sys/fs/cgroup")
+HUGE_PAGES_MODE = Path("/sys/kernel/mm/transparent_hugepage/enabled")
+
+
+def huge_pages_mode(file: Path = HUGE_PAGES_MODE) -> str | None:
+    """Return which programs the kernel gives huge pages: "always", "madvise" (that ask), "never"; None if unknown."""
+    try:
+        modes = file.read_text().split()
+    except OSError:
+        return None
+    return next((mode.strip("[]") for mode in modes if mode.startswith("[")), None)
 
 
 def allowance_bytes(environment: Mapping[str, str] = os.environ, cgroup: Path = CGROUP) -> int:

@@ -24,12 +24,12 @@ from trainspeed.core.levers.host import (
 )
 from trainspeed.core.levers.lever import OFF, ON
 from trainspeed.core.result import Seen
+from trainspeed.sensors.memory import HUGE_PAGES_MODE, huge_pages_mode
 from trainspeed.sensors.processes import all_cores
 from trainspeed.worker.failures import Unsupported
 from trainspeed.worker.levers import process
 from trainspeed.worker.levers.hook import Hook
 
-HUGE_PAGES_MODE = Path("/sys/kernel/mm/transparent_hugepage/enabled")
 TUNABLE_SINCE = (2, 35)  # glibc; older ones pass over glibc.malloc.hugetlb without a word
 MOSTLY = 0.5  # of the heap: where glibc asks for huge pages, it does so for all but its ends
 MB = 2**20
@@ -150,10 +150,10 @@ def check_huge_pages(_value: str, _device: str) -> None:
         raise Unsupported(
             f"huge pages need glibc {needed} or later; here is {name or 'another C library'} {version}"
         )
-    mode = HUGE_PAGES_MODE.read_text() if HUGE_PAGES_MODE.exists() else "[never]"
-    if "[always]" in mode:
+    mode = huge_pages_mode(HUGE_PAGES_MODE)
+    if mode == "always":
         raise Unsupported(f"huge pages are always on here: {HUGE_PAGES_MODE} says so")
-    if "[never]" in mode:
+    if mode in (None, "never"):
         raise Unsupported(f"this kernel gives no huge pages: {HUGE_PAGES_MODE} would have to say madvise")
 
 
