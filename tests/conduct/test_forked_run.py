@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import time
+from itertools import count
+from types import SimpleNamespace
+
 import pytest
 
 from trainspeed.conduct import forked_run
@@ -104,7 +108,29 @@ def test_what_turns_out_not_to_be_what_was_asked_for_is_no_result(status):
 def test_a_run_that_was_not_measured_keeps_how_it_ended():
     outcome = outcome_of(StageBegun(name="train"), Exited(code=-11))
 
-    assert (outcome.status, outcome.result) == (Status.CRASHED, RunResult())
+    assert outcome.status is Status.CRASHED
+    assert outcome.result == RunResult(stages_s=outcome.result.stages_s)
+
+
+@pytest.mark.parametrize(
+    ("end", "status"), [((), Status.TIMEOUT), ((Exited(code=-11),), Status.CRASHED)], ids=["late", "dead"]
+)
+def test_the_time_of_a_run_that_cannot_tell_it_counts_too(monkeypatch, end, status):
+    """A search would else spend it once more."""
+    begun_s = time.monotonic()
+    clock = (begun_s + number / 1000 for number in count())
+    monkeypatch.setattr(forked_run, "time", SimpleNamespace(monotonic=lambda: next(clock)))
+    stages = [StageBegun(name=name) for name in ("build", "train")]
+    run, theirs, _ = followed(*stages, TurnEnded(epoch_s=(1.0,)), timeout_s=0.0)
+    assert run.rests()
+    for event in end:
+        theirs.send(encode_event(event))
+    outcome = run.end()
+
+    assert outcome.status is status
+    assert list(outcome.result.stages_s) == ["start", "build", "train", "wait"]
+    assert all(seconds > 0 for seconds in outcome.result.stages_s.values())
+    assert sum(outcome.result.stages_s.values()) < next(clock) - begun_s
 
 
 def test_a_result_counts_though_its_process_takes_too_long_to_end():

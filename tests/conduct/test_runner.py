@@ -62,6 +62,15 @@ def test_what_only_chooses_is_not_evaluated(tmp_path, log):
     assert [r.evaluate for r in requests] == [False, False, True, False, True]
 
 
+@pytest.mark.parametrize(("limit_s", "given_s"), [(None, 9), (2.5, 2.5), (20.0, 9)])
+def test_a_run_has_the_studys_time_or_less(tmp_path, log, monkeypatch, limit_s, given_s):
+    asked, run = [], FakeWorker.run
+    monkeypatch.setattr(FakeWorker, "run", lambda own, request, s: (asked.append(s), run(own, request, s))[1])
+    measure_all(runner(tmp_path, log), TrialSet(trials=TRIALS[:1], blocks=1, limit_s=limit_s))
+
+    assert asked == [given_s]
+
+
 def test_a_program_is_looked_at_until_it_was_seen_once(tmp_path, log):
     """Inspecting takes seconds: not at every batch size, but again where the first attempt failed."""
     other_batch = tuple(replace(trial, batch_size=trial.batch_size * 2) for trial in TRIALS[:1])

@@ -8,6 +8,7 @@ import pytest
 
 from trainspeed.core.ledger import Ledger
 from trainspeed.core.paths import ROOT
+from trainspeed.core.run import Status
 from trainspeed.core.runs import RunSet
 from trainspeed.judge.ceilings import ceilings_of
 
@@ -46,3 +47,33 @@ def _resnet_per_s(runs: RunSet, precision: str) -> list[float]:
         for run in runs
         if (run.trial.model, run.trial.precision) == ("resnet50", precision) and run.trial.whole_steps
     ]
+
+
+@pytest.fixture(scope="module")
+def searched() -> RunSet:
+    """All runs of the record of switches."""
+    return RunSet(Ledger(ROOT / "data/measured/nvidia-h100-switches").read()[0])
+
+
+def test_each_of_pytorchs_levers_of_a_gpu_was_seen_in_effect(searched):
+    asked = {(name, value): run.in_effect[name] for run in searched.ok() for name, value in run.trial.levers}
+
+    assert {name for name, _ in asked} == {
+        *("compile_mode", "cudnn_benchmark", "gpu_allocator", "optimizer", "pure_bf16", "resident")
+    }
+    assert {lever: seen for lever, (seen, _) in asked.items() if seen != lever[1]} == {}
+
+
+def test_where_the_gpu_waits_for_the_host_graphs_of_its_kernels_bring_most(searched):
+    """The kernels of a step take as long with them as without: what they save is the host's time."""
+    (graphs,) = (run for run in searched.ok() if ("compile_mode", "reduce-overhead") in run.trial.levers)
+    (compiled,) = (run for run in searched.ok() if run.trial.compile and not run.trial.levers)
+
+    assert graphs.profile["device_s"] == pytest.approx(compiled.profile["device_s"], rel=0.05)
+    assert graphs.step_s < 1.1 * graphs.profile["device_s"]
+    assert compiled.step_s > 1.5 * compiled.profile["device_s"]
+
+
+def test_what_did_not_end_in_its_time_is_a_row(searched):
+    late = [dict(run.trial.levers)["compile_mode"] for run in searched if run.status is not Status.OK]
+    assert late == ["max-autotune", "max-autotune-no-cudagraphs"]

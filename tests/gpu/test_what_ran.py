@@ -55,10 +55,12 @@ def test_a_step_is_profiled_and_its_kernels_take_no_longer_than_it(shared_worker
 
 @pytest.mark.parametrize("framework", FRAMEWORKS)
 def test_the_images_of_an_epoch_are_on_the_gpu_before_the_clock_runs(shared_worker, framework):
-    """Eight times as many images take so much more of its memory."""
-    few, many = (run(shared_worker, trial(framework, images_per_epoch=images)) for images in (2560, 8 * 2560))
+    """64 times as many images take so much more of its memory: 2 GB, beside 1 GB that XLA takes to choose kernels."""
+    few, many = (
+        run(shared_worker, trial(framework, images_per_epoch=images)) for images in (2560, 64 * 2560)
+    )
 
-    assert many.peak_memory_bytes - few.peak_memory_bytes > 0.8 * 7 * 2560 * IMAGE_BYTES
+    assert many.peak_memory_bytes - few.peak_memory_bytes > 0.5 * 63 * 2560 * IMAGE_BYTES
     assert not [note for note in many.notes if isinstance(note, EpochNotResident)]
 
 

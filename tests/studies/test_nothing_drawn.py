@@ -20,7 +20,7 @@ NO_RUNS = SimpleNamespace(
 @pytest.mark.parametrize(
     ("name", "cells", "given"),
     [
-        ("switches", ["switches-10"], {"plan": SimpleNamespace(starts={})}),
+        ("switches", ["switches-10"], {"plan": SimpleNamespace(starts={}), "found": []}),
         ("switches", ["switches-12"], {"found": []}),
         ("switches", ["switches-16"], {"found": [], "verdicts": []}),
         ("layout", ["cell-22"], {"frameworks": ["torch"]}),

@@ -46,9 +46,9 @@ KERNELS_S = {"tensorflow": 2.0, "torch": 0.3, "jax": 5.0}
 JOIN_S = 0.5  # for each further device of a run, to find the others
 LAUNCH_S = 3e-3  # of a step's kernels: the least that a step of a small batch takes
 # Until a compiler is done, with empty caches. Inductor took 28 s for ResNet-50 (three times the depth of cnn10) in
-# training, and about twice that on another machine. JAX always compiles: its tracing and kernels hold it.
-# Source: https://github.com/pytorch/benchmark/pull/1547
-COMPILE_S = {"tensorflow": 5.0, "torch": 15.0, "jax": 0.0}
+# training, about twice that on another machine, and 22 s for cnn10 on an H100. JAX always compiles: its tracing and
+# kernels hold it. Source: https://github.com/pytorch/benchmark/pull/1547; data/measured/nvidia-h100-switches
+COMPILE_S = {"tensorflow": 5.0, "torch": 20.0, "jax": 0.0}
 CNN10_TRAIN_FLOP = 1.6e9  # per 32x32 image, forward and backward
 CNN_KERAS_TRAIN_FLOP = 0.12e9
 WIDE_RESNET_TRAIN_FLOP = 31.5e9 / 10**2  # times the width squared

@@ -13,7 +13,7 @@ import msgspec
 
 from trainspeed.core.notes import AnyNote, EndedAfterMeasuring
 from trainspeed.core.result import Failure, RunResult
-from trainspeed.core.run import Status
+from trainspeed.core.run import WAIT, Status
 from trainspeed.sensors.memory import oom_kills
 from trainspeed.worker import events
 from trainspeed.worker.channel import Channel
@@ -59,6 +59,8 @@ class ForkedRun:
         self._device = device
         self._pid: int | None = None
         self._stage = "start"
+        self._stages_s: dict[str, float] = {}
+        self._since = time.monotonic()
         self._oom_kills = oom_kills()
         self._measured: RunResult | None = None
         self._result: RunOutcome | None = None
@@ -75,12 +77,15 @@ class ForkedRun:
 
     def rests(self) -> events.TurnEnded | None:
         """Wait until the run rests and return what it has trained; None where it has ended."""
+        if self._stages_s:  # it rested until now
+            self._count(WAIT)
         deadline = time.monotonic() + self._timeout_s
         while self.outcome is None:
             line = self._channel.receive(deadline)
             if line is None:
                 self._lose(timed_out=time.monotonic() >= deadline)
             elif isinstance(event := events.decode(line), events.TurnEnded):
+                self._count(self._stage)
                 return event
             else:
                 self._heed(event)
@@ -121,6 +126,12 @@ class ForkedRun:
         self.outcome = _failed(Status.CRASHED, f"it was stopped in stage {self._stage!r}", self._stage)
         self._channel.close()
 
+    def _count(self, stage: str) -> None:
+        """Count what has passed since the last count as a stage's: a run that is ended does not tell it itself."""
+        now = time.monotonic()
+        self._stages_s[stage] = self._stages_s.get(stage, 0.0) + now - self._since
+        self._since = now
+
     def _send(self, command: events.AnyCommand) -> None:
         with contextlib.suppress(OSError):  # it has died: the events say how
             self._channel.send(events.encode_command(command))
@@ -130,6 +141,7 @@ class ForkedRun:
             case events.Forked():
                 self._pid = event.pid
             case events.StageBegun():
+                self._count(self._stage)
                 self._stage = event.name
             case events.MeasurementEnded():
                 self._measured = event.result
@@ -151,14 +163,14 @@ class ForkedRun:
             self._close(self._result or self._died(exited, who="worker"))
             return
         reason = (
-            f"not finished after {self._timeout_s:g} s, in stage {self._stage!r}: "
-            "raise timeout_s or ask for less"
+            f"not finished after {self._timeout_s:.3g} s, in stage {self._stage!r}: "
+            "raise timeout_s (of a search BUDGET, which it shares out) or ask for less"
         )
         if self._pid is None:
             self._end_worker()  # it hangs itself
         else:
             self._kill_and_wait()
-        self._close(self._result or _failed(Status.TIMEOUT, reason, self._stage))
+        self._close(self._result or self._timed(_failed(Status.TIMEOUT, reason, self._stage)))
 
     def _kill_and_wait(self) -> None:
         self.kill()
@@ -172,7 +184,12 @@ class ForkedRun:
                 self.kill()
 
     def _died(self, event: events.Exited, who: str = "run") -> RunOutcome:
-        return _died(event, self._stage, self._oom_kills, who, self._device)
+        return self._timed(_died(event, self._stage, self._oom_kills, who, self._device))
+
+    def _timed(self, outcome: RunOutcome) -> RunOutcome:
+        """Return how a run ended that could not tell it itself, with the time that it took."""
+        self._count(self._stage)
+        return replace(outcome, result=RunResult(stages_s=dict(self._stages_s)))
 
     def _close(self, outcome: RunOutcome) -> None:
         self.outcome = outcome if self._measured is None else _kept(outcome, self._measured, self._stage)

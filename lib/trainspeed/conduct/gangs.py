@@ -87,10 +87,11 @@ class GangRuns:
         """Begin a run; one of several nodes has ended at once where these are not there.
 
         Args:
-            timeout_s: Of the run, or of each of its turns.
+            timeout_s: Of the run, or of each of its turns, where it has no shorter limit of its own.
             arms: How many take turns, this one among them.
             rounds: How many turns each has.
         """
+        timeout_s = min(timeout_s, planned.limit_s or timeout_s)
         if planned.trial.nodes == 1:
             return worker.begin(request, timeout_s)
         try:

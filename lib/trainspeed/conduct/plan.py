@@ -18,16 +18,6 @@ from trainspeed.core.trial import FRAMEWORKS, Trial
 
 P = ParamSpec("P")
 MAX_BLOCKS = 1000  # 6 to 10 decide most comparisons
-# Looked at for their time alone: what a search keeps is evaluated in fresh blocks.
-TIMED_ONLY = {
-    Role.FEASIBLE,
-    Role.SLOW_WAY,
-    Role.RACE,
-    Role.SCREEN,
-    Role.ELIMINATE,
-    Role.TOGETHER,
-    Role.PLAIN_AGAIN,
-}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,6 +36,7 @@ class TrialSet:
             alone in its own group, as all others of it failed, is measured on where there is such a trial.
         label: What the trials are for, where they are not compared with each other: see `Role`.
         parameter: The notebook's parameter for the number of blocks; only `blocks` itself must not be 0.
+        limit_s: Seconds that a run may take to its first turn and for each turn, where the study allows more.
     Raises:
         UserError: There are too few or too many blocks, or a model is not in its library or not for such images.
     """
@@ -59,6 +50,7 @@ class TrialSet:
     factors: tuple[str, ...] = ()
     across: tuple[str, ...] = ()
     parameter: str = "blocks"
+    limit_s: float | None = None
 
     def __post_init__(self) -> None:
         required = self.parameter == "blocks"
@@ -157,7 +149,7 @@ class Planned:
     Attributes:
         group: Which of the block's groups it is in, from 0: the runs of a group are compared, and take turns.
         part: Number of its set of trials in the plan.
-        across: See `TrialSet`.
+        across, limit_s: See `TrialSet`.
     """
 
     block: int
@@ -166,6 +158,7 @@ class Planned:
     group: int = field(default=0, compare=False)
     part: int = field(default=0, compare=False)
     across: tuple[str, ...] = field(default=(), compare=False)
+    limit_s: float | None = field(default=None, compare=False)
 
     @property
     def key(self) -> tuple[str, int, AnyTrial]:
@@ -213,7 +206,7 @@ def _of_block(parts: Sequence[TrialSet], block: int) -> dict[tuple[str, AnyTrial
     for number, part in enumerate(parts):
         if block < part.blocks:
             for label, trial in _labelled(part, named):
-                of_set = {"part": number, "across": part.across}
+                of_set = {"part": number, "across": part.across, "limit_s": part.limit_s}
                 planned = Planned(block=block, label=str(label), trial=trial.in_block(block), **of_set)
                 equal = (item for item in trial.as_dict().items() if item[0] not in part.factors)
                 runs[label, trial] = planned, (number, *equal)

@@ -19,7 +19,7 @@ from trainspeed.conduct.context import SHARES_HEAD
 from trainspeed.conduct.forked_run import ForkedRun, RunOutcome
 from trainspeed.conduct.gangs import GangRuns, Gangs
 from trainspeed.conduct.given_up import GivenUp
-from trainspeed.conduct.plan import TIMED_ONLY, Planned
+from trainspeed.conduct.plan import Planned
 from trainspeed.conduct.turn_plan import TurnPlan, places_of
 from trainspeed.conduct.turns import ROUNDS, TURN_S, measure_in_turns
 from trainspeed.conduct.worker_process import WorkerProcess
@@ -29,7 +29,7 @@ from trainspeed.core.ledger import Ledger, why_not_kept
 from trainspeed.core.notes import EndedAfterMeasuring, NotAllTogether, NotInspected, OnHeadNode, scrubbed
 from trainspeed.core.paths import ROOT
 from trainspeed.core.result import Failure, RunResult
-from trainspeed.core.run import Role, Run, Status
+from trainspeed.core.run import TIMED_ONLY, Role, Run, Status
 from trainspeed.core.scrub import scrubber
 from trainspeed.core.user_model import version_of
 from trainspeed.sensors.gpus import gpus_in_use

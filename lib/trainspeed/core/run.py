@@ -73,6 +73,9 @@ class Role(StrEnum):
 
 AGAIN = {Role.CONTROL: Role.CONTROL_AGAIN, Role.RECIPE: Role.PLAIN_AGAIN}  # halves of an A/A control
 DATA_ROLES = frozenset({Role.DATA, Role.CONTROL, Role.BISECTED})  # of verdicts, tables and charts
+# Looked at for their time alone: what a search keeps is evaluated in fresh blocks.
+OF_SEARCH = {Role.FEASIBLE, Role.SLOW_WAY, Role.RACE, Role.SCREEN, Role.ELIMINATE, Role.TOGETHER}
+TIMED_ONLY = frozenset(OF_SEARCH | {Role.PLAIN_AGAIN})
 
 
 @dataclass(frozen=True, kw_only=True)

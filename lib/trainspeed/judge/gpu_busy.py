@@ -47,12 +47,18 @@ def waiting_sentence(base: Iterable[Run], candidate: Iterable[Run]) -> str | Non
     beside, faster = "", ""
     if here is not None:
         beside = f" ({percent(busy_share(here))} in {precision_of(here.trial.precision)})"
-        if device_s_of(here) and device_s_of(there):
-            faster = f"; its own work is {device_s_of(here) / device_s_of(there):.2f}x as fast"
+        if work := own_work([here], [there]):
+            faster = f"; its own work is {work:.2f}x as fast"
     return (
         f"In {precision_of(there.trial.precision)} the GPU computes for {percent(share)} of a step{beside} and waits "
         f"for the host in the rest{faster}: train larger batches, or compile."
     )
+
+
+def own_work(base: Iterable[Run], candidate: Iterable[Run]) -> float | None:
+    """Return how many times as fast the candidate's kernels are as the base's; None where a step was not profiled."""
+    here, there = (next(filter(None, map(device_s_of, runs)), None) for runs in (base, candidate))
+    return None if here is None or there is None else here / there
 
 
 def _looked_at(runs: Iterable[Run]) -> Run | None:

@@ -61,6 +61,17 @@ class Decision(StrEnum):
         """Whether the switch stays on."""
         return self in (Decision.KEPT, Decision.KEPT_UNCHECKED, Decision.KEPT_OPEN)
 
+    @property
+    def is_open(self) -> bool:
+        """Whether there was no time to decide."""
+        return self in (
+            Decision.UNCONFIRMED,
+            Decision.UNDECIDED,
+            Decision.SLOWER_ALONE,
+            Decision.LOST_ALONE,
+            Decision.OPEN,
+        )
+
 
 @dataclass(frozen=True, kw_only=True)
 class Feasible:

@@ -103,12 +103,14 @@ class ArmGroup:
         seed: Of the trials; each block adds its number.
         arms: What is on in each.
         blocks: How often.
+        limit_s: See `TrialSet`.
     """
 
     label: str
     seed: int
     arms: tuple[Set, ...]
     blocks: int = 1
+    limit_s: float | None = None
 
     def trials(self, start: Trial) -> tuple[Trial, ...]:
         """Return the trials of the arms that can be: each once."""
@@ -132,6 +134,7 @@ class ArmGroup:
             label=self.label,
             controls=controls,
             factors=_differing(trials),
+            limit_s=self.limit_s,
         )
 
     def left(self, known: Known, asked: Collection[tuple[str, Trial]]) -> bool:

@@ -8,7 +8,7 @@ that has begun stays as it is, and none before it goes on, or what it began with
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from statistics import fmean
 
@@ -31,6 +31,9 @@ from trainspeed.search.switch import Set
 from trainspeed.search.together import Together
 
 FEASIBLE_BLOCKS = 1
+# A first look that takes longer than this share of the search's time, and than so many seconds, is ended: a compiler
+# that measures many kernels may take minutes to begin, and what pays then has no time left.
+LOOK_SHARE, LEAST_LOOK_S = 0.1, 60.0
 Asked = Collection[tuple[str, Trial]]
 
 
@@ -149,7 +152,7 @@ class Stages(Entrants):
             runs = [one.run.busy_s for one in self.known.ran]
             ahead = len(group.arms) + TOGETHER_RUNS + 3 * min(MIN_BLOCKS, self.confirm_blocks)
             if not runs or SPARE * (sum(runs) + fmean(runs) * ahead) <= self.budget_s:
-                yield [group]
+                yield [replace(group, limit_s=max(LEAST_LOOK_S, LOOK_SHARE * self.budget_s))]
 
     def _more_looks(self) -> Iterable[list[ArmGroup]]:
         """Yield the groups of the next look at what looked quick alone: beside a screen, at what is too long for it.

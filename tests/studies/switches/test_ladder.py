@@ -4,7 +4,6 @@ from dataclasses import replace
 
 from study_data import make_run
 from trainspeed.core.run import Role, Status
-from trainspeed.judge.phase_shares import phase_shares
 from trainspeed.studies.switches.ladder import (
     equal_accuracy_sentences,
     ladder_sentences,
@@ -89,7 +88,7 @@ def test_of_a_batch_that_learned_nothing_or_trained_otherwise_the_time_to_accura
 def test_what_validation_costs_has_its_interval():
     runs = [make_run(s, block=b, part=part) for part, s in (("both", 1.0), ("fit", 1.25)) for b in range(6)]
 
-    assert validation_sentences(phase_shares(runs)) == [
+    assert validation_sentences(runs) == [
         "PyTorch, cnn10: with validation and a checkpoint in each epoch, these take 20 % of the time (95 % "
         "interval 20 % to 20 %); in every 5th epoch 5 %."
     ]

@@ -1,14 +1,16 @@
 """What the charts of switches say."""
 
 from dataclasses import replace
+from itertools import cycle
 
 import pytest
 
 from search_findings import LOOP, feasible, nothing_yet, whole, without_bf16
 from study_data import make_run, make_trial
 from trainspeed.judge.verdict import Outcome
+from trainspeed.search.findings import Decision
 from trainspeed.show.waterfall import QUESTION
-from trainspeed.studies.switches.charts import EFFECTS_QUESTION
+from trainspeed.studies.switches.charts import DROPPED, EFFECTS_QUESTION, KEPT, UNDECIDED
 from trainspeed.studies.switches.messages import best_waterfall_title, effects_title
 from trainspeed.studies.switches.views import effect_rows, switch_verdicts
 
@@ -38,6 +40,18 @@ def test_where_a_lever_has_several_values_they_are_what_is_counted():
     other = whole(make_trial(model="cnn_keras", dataset="digits"))
     assert effects_title(effect_rows([rivals, other])).startswith(
         "Values kept: 3 of 5 in PyTorch, cnn10 and 3 of 4"
+    )
+
+
+def test_what_there_was_no_time_to_decide_is_not_said_to_be_dropped():
+    one, other = whole(), whole(make_trial(model="cnn_keras", dataset="digits"))
+    lacks = dict(zip(one.decisions, cycle([Decision.UNCONFIRMED, Decision.UNDECIDED]), strict=False))
+    rows = effect_rows([replace(one, kept=(), decisions=lacks)])
+
+    assert set(rows["kind"]) >= {UNDECIDED} and not set(rows["kind"]) & {KEPT, DROPPED}
+    assert effects_title(rows) == "0 of 4 switches kept, 4 undecided"
+    assert effects_title(effect_rows([replace(one, kept=(), decisions=lacks), other])) == (
+        "Switches kept: 0 of 4 (4 undecided) in PyTorch, cnn10 and 3 of 4 in PyTorch, cnn_keras"
     )
 
 

@@ -47,18 +47,27 @@ class PlannedRun(msgspec.Struct, kw_only=True, frozen=True):
     label: str
     trial: dict[str, Any]
     group: int = 0
+    limit_s: float | None = None
 
     @classmethod
     def of(cls, planned: Planned) -> PlannedRun:
         """Return what is said of a run."""
         return cls(
-            block=planned.block, label=planned.label, trial=planned.trial.as_dict(), group=planned.group
+            block=planned.block,
+            label=planned.label,
+            trial=planned.trial.as_dict(),
+            group=planned.group,
+            limit_s=planned.limit_s,
         )
 
     def planned(self) -> Planned:
         """Return the run."""
         return Planned(
-            block=self.block, label=self.label, trial=trial_from_dict(self.trial), group=self.group
+            block=self.block,
+            label=self.label,
+            trial=trial_from_dict(self.trial),
+            group=self.group,
+            limit_s=self.limit_s,
         )
 
 

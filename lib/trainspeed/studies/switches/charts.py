@@ -34,12 +34,14 @@ PIECES: Mapping[str, Look] = {
 EFFECTS_QUESTION = "What does each switch do to a step?"
 ENDS = ["value", "low", "high"]
 EFFECT_COLUMNS = ["where", "lever", "label", "kind", "value", "low", "high", "band"]
-KEPT, DROPPED, ALREADY_ON, BRAKE = "kept", "not kept", "already on: losing it", "a brake: having it"
+KEPT, DROPPED, UNDECIDED = "kept", "not kept", "undecided"
+ALREADY_ON, BRAKE = "already on: losing it", "a brake: having it"
 OWN = "Trainspeed's own: as in a script"
 # The shape of the mark tells the kinds apart without colour.
 KINDS: Mapping[str, Look] = {
     KEPT: {"color": OKABE_ITO["sky blue"], "marker": "o", "markeredgecolor": ".25"},
     DROPPED: {"color": GREY, "marker": "X", "markeredgecolor": GREY},
+    UNDECIDED: {"color": OKABE_ITO["green"], "marker": "v", "markeredgecolor": ".25"},
     ALREADY_ON: {"color": OKABE_ITO["black"], "marker": "s", "markeredgecolor": ".25"},
     OWN: {"color": OKABE_ITO["orange"], "marker": "^", "markeredgecolor": ".25"},
     BRAKE: {"color": OKABE_ITO["purple"], "marker": "D", "markeredgecolor": ".25"},

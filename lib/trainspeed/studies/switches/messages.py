@@ -14,31 +14,37 @@ from trainspeed.judge.verdict import Outcome
 from trainspeed.search.findings import Findings
 from trainspeed.search.unmeasured import where
 from trainspeed.show.waterfall import QUESTION
-from trainspeed.studies.switches.charts import DROPPED, EFFECTS_QUESTION, KEPT
+from trainspeed.studies.switches.charts import DROPPED, EFFECTS_QUESTION, KEPT, UNDECIDED
 from trainspeed.studies.switches.views import is_drawn, spoiled, switch_names
 
 NOT_FASTER = {Outcome.SLOWER: "not faster, but slower", Outcome.SAME: "no faster than without"}
 
 
 def effects_title(effects: pd.DataFrame) -> str:
-    """Return how many switches were kept: "2 of 11 switches kept"; without any that was tried, the question.
+    """Return how many switches were kept: "2 of 11 switches kept, 3 undecided"; without any tried, the question.
 
     Where several values of one lever were tried, of which one can be kept, it counts values: "2 of 11 values kept".
 
     Args:
         effects: As returned by `views.effect_rows`.
     """
-    tried = effects[effects["kind"].isin([KEPT, DROPPED])]
+    tried = effects[effects["kind"].isin([KEPT, DROPPED, UNDECIDED])]
     counts = [
-        (where, int((own["kind"] == KEPT).sum()), len(own))
+        (where, *(int((own["kind"] == kind).sum()) for kind in (KEPT, UNDECIDED)), len(own))
         for where, own in tried.groupby("where", sort=False)
     ]
     if not counts:
         return EFFECTS_QUESTION
     what = "values" if tried.duplicated(["where", "lever"]).any() else "switches"
     if len(counts) == 1:
-        return f"{counts[0][1]} of {counts[0][2]} {what} kept"
-    said = listed([f"{kept} of {number} in {where}" for where, kept, number in counts])
+        _, kept, open_, number = counts[0]
+        return f"{kept} of {number} {what} kept{f', {open_} undecided' if open_ else ''}"
+    said = listed(
+        [
+            f"{kept} of {number}{f' ({open_} undecided)' if open_ else ''} in {where}"
+            for where, kept, open_, number in counts
+        ]
+    )
     return f"{what.capitalize()} kept: {said}"
 
 

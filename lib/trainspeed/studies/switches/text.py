@@ -11,7 +11,8 @@ from trainspeed.core.coverage import Coverage
 from trainspeed.core.format import NAMES, counted, digits, fixed, listed, model_of, percent
 from trainspeed.core.levers.lever import Numbers
 from trainspeed.core.levers.registry import LEVERS
-from trainspeed.judge.phase_shares import PhaseShares
+from trainspeed.core.run import Run
+from trainspeed.judge.phase_shares import PhaseShares, phase_shares
 from trainspeed.judge.verdict import MIN_BLOCKS
 from trainspeed.search.arms import ENOUGH_FREEDOM
 from trainspeed.search.findings import Decision, Effect, Findings, Interaction, Screen
@@ -104,13 +105,13 @@ def _hidden(row: Mapping[str, float]) -> str:
     return f" ({hidden} of the computing may be something else: the same steps, measured twice, differ by {noise})"
 
 
-def validation_sentences(shares: Iterable[PhaseShares]) -> list[str]:
+def validation_sentences(runs: Iterable[Run]) -> list[str]:
     """Return what validation and a checkpoint in each epoch cost, and what they would in every fifth one."""
     return [
         f"{NAMES[one.trial.framework]}, {model_of(one.trial.model)}: with validation and a checkpoint in each epoch, "
         f"these take {percent(one.besides)} of the time{_ends_of(one)}; in every {SELDOM}th epoch "
         f"{percent(one.every(SELDOM))}."
-        for one in shares
+        for one in phase_shares(runs)
         if one.besides is not None
     ]
 

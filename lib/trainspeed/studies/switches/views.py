@@ -27,6 +27,7 @@ from trainspeed.studies.switches.charts import (
     EFFECT_COLUMNS,
     KEPT,
     OWN,
+    UNDECIDED,
 )
 from trainspeed.studies.switches.combination_charts import PAIR_COLUMNS
 
@@ -61,7 +62,9 @@ def effect_rows(found: Iterable[Findings]) -> pd.DataFrame:
         band = change_percent(-one.screen.band) if one.screen else None
         for feasible in one.feasible:
             if feasible.enters and took_hold(one, [feasible.switch]):
-                kind = KEPT if feasible.switch in one.kept else DROPPED
+                decision = one.decisions.get(feasible.switch)
+                kind = UNDECIDED if decision and decision.is_open else DROPPED
+                kind = KEPT if feasible.switch in one.kept else kind
                 estimate = known.get(feasible.switch)
                 size = _of_estimate(estimate) if estimate else _of_judgement(feasible.alone)
                 rows.append((where(one), feasible.switch.lever, marked(feasible.switch), kind, *size, band))
@@ -69,16 +72,8 @@ def effect_rows(found: Iterable[Findings]) -> pd.DataFrame:
         for slow in one.slow_ways:
             if slow.enters:
                 kind = kinds.get(slow.switch, ALREADY_ON)
-                rows.append(
-                    (
-                        where(one),
-                        slow.switch.lever,
-                        marked(slow.switch),
-                        kind,
-                        *_of_judgement(slow.alone),
-                        band,
-                    )
-                )
+                name, size = marked(slow.switch), _of_judgement(slow.alone)
+                rows.append((where(one), slow.switch.lever, name, kind, *size, band))
     return pd.DataFrame(rows, columns=EFFECT_COLUMNS)
 
 
