@@ -163,8 +163,8 @@ class ForkedRun:
             self._close(self._result or self._died(exited, who="worker"))
             return
         reason = (
-            f"not finished after {self._timeout_s:.3g} s, in stage {self._stage!r}: "
-            "raise timeout_s (of a search BUDGET, which it shares out) or ask for less"
+            f"not finished after {round(self._timeout_s, 1):g} s, in stage {self._stage!r}: "
+            "raise timeout_s, or BUDGET where a search shares it out, or ask for less"
         )
         if self._pid is None:
             self._end_worker()  # it hangs itself

@@ -29,8 +29,8 @@ def busy_sentences(found: Iterable[Findings], runs: Iterable[Run]) -> list[str]:
         alone = {s.switch: known.of([combined(one.start, [s.switch])]) for s in one.feasible if s.enters}
         if waiting := [said for switch, own in alone.items() if (said := _waiting(switch, plain, own))]:
             sentences.append(
-                f"{where(one)}: it waits for the host with {listed(waiting)}. There is more to gain from what saves "
-                "the host’s time, such as CUDA graphs or a larger batch, than from faster kernels."
+                f"{where(one)}: it waits for the host with {listed(waiting)}. Try beside these what saves the host’s "
+                "time: CUDA graphs, a larger batch."
             )
     return sentences
 
