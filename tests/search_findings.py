@@ -12,6 +12,7 @@ from trainspeed.core.run import Status
 from trainspeed.core.trial import Trial
 from trainspeed.judge.equivalence import Equality
 from trainspeed.judge.verdict import Judgement, judge, judge_difference
+from trainspeed.search.candidates import Candidates, NotHere
 from trainspeed.search.claims import Ablation, Accuracy, Confirmation, Remainder, WaterfallBar
 from trainspeed.search.findings import (
     Decision,
@@ -25,7 +26,7 @@ from trainspeed.search.findings import (
     Stage,
     Unmeasured,
 )
-from trainspeed.search.switch import Candidates, NotHere, Switch, combined
+from trainspeed.search.switch import Switch, combined
 
 LAST = Switch(lever="layout", value="channels_last", fields=(("layout", "channels_last"),))
 BF16 = Switch(lever="precision", value="bf16", fields=(("precision", "bf16"),))

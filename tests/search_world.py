@@ -15,8 +15,9 @@ from trainspeed.core.levers.registry import LEVERS
 from trainspeed.core.run import FINAL, Role, Run, Status
 from trainspeed.core.trial import Trial
 from trainspeed.search.asking import Asking, continued
+from trainspeed.search.candidates import Candidates
 from trainspeed.search.search import Search
-from trainspeed.search.switch import Candidates, Switch, plain_trial
+from trainspeed.search.switch import Switch, plain_trial
 
 FIELDS = {"batch_size": 16, "images_per_epoch": 512, "epochs": 4, "image_size": 16, "dataset": "digits"}
 START = plain_trial("torch", "cnn10", **FIELDS)

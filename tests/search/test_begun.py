@@ -10,9 +10,9 @@ from trainspeed.conduct.plan import schedule
 from trainspeed.core.levers.lever import Lever
 from trainspeed.core.levers.registry import LEVERS
 from trainspeed.core.run import Role
+from trainspeed.search.candidates import Candidates
 from trainspeed.search.confirm import plan_confirmation
 from trainspeed.search.search import Search
-from trainspeed.search.switch import Candidates
 
 WORLD = World(gains={0: 0.2, 1: 0.15, 2: 0.1, 3: 0.08, 4: -0.1}, outliers=0.0, crashes=0.0)
 SEARCH = Search(START, Candidates(switches=switches(5)))

@@ -9,11 +9,12 @@ from search_world import START, World, drive, kept, switch, switches
 from trainspeed.core.run import Role
 from trainspeed.judge.equivalence import Equality
 from trainspeed.judge.verdict import Outcome, judge
+from trainspeed.search.candidates import Candidates
 from trainspeed.search.claims import Ablation, Confirmation
 from trainspeed.search.confirm import hurts
 from trainspeed.search.findings import Decision
 from trainspeed.search.search import Search
-from trainspeed.search.switch import Candidates, Switch
+from trainspeed.search.switch import Switch
 
 SEARCH = Search(START, Candidates(switches=switches(5)))
 

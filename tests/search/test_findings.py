@@ -10,11 +10,12 @@ from study_data import make_run, make_trial
 from trainspeed.core.levers.lever import Lever
 from trainspeed.core.levers.registry import LEVERS
 from trainspeed.core.run import Role
+from trainspeed.search.candidates import Candidates
 from trainspeed.search.feasible import feasible
 from trainspeed.search.findings import Decision
 from trainspeed.search.known import Known
 from trainspeed.search.search import Search
-from trainspeed.search.switch import Candidates, Switch
+from trainspeed.search.switch import Switch
 
 SLOW = 4  # the lever that makes a step longer
 

@@ -7,13 +7,13 @@ import pytest
 import search_world
 from search_world import START, World, drive, kept, switch, switches
 from trainspeed.core.run import Role
+from trainspeed.search.candidates import Candidates
 from trainspeed.search.confirm import BLOCKS
 from trainspeed.search.feasible import looks_had
 from trainspeed.search.in_time import TimeLeft
 from trainspeed.search.known import ArmGroup, Known
 from trainspeed.search.search import Search
 from trainspeed.search.sizes import Costs
-from trainspeed.search.switch import Candidates
 
 EMPTY = Known(START, switches(6))
 COSTS = Costs(plain_s=1.0, more_s={switch(5): 9.0})

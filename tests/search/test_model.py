@@ -8,11 +8,11 @@ import search_world
 from search_world import START, World, drive, random_world, switch, switches
 from trainspeed.conduct.plan import schedule
 from trainspeed.core.run import Role
+from trainspeed.search.candidates import Candidates
 from trainspeed.search.known import ArmGroup, Known
 from trainspeed.search.model import model
 from trainspeed.search.screen import lenth_error, screen, screen_groups
 from trainspeed.search.search import Search
-from trainspeed.search.switch import Candidates
 
 
 @pytest.fixture(autouse=True)

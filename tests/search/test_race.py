@@ -4,8 +4,9 @@ import pytest
 
 import search_world
 from search_world import START, World, drive, switch
+from trainspeed.search.candidates import Candidates
 from trainspeed.search.search import Search
-from trainspeed.search.switch import Candidates, Switch
+from trainspeed.search.switch import Switch
 
 BASE = switch(0)
 MODE, SCOPE = (

@@ -12,10 +12,11 @@ from trainspeed.core.run import Role, Status
 from trainspeed.judge.comparison import controls
 from trainspeed.judge.equivalence import Equality
 from trainspeed.judge.verdict import Outcome
+from trainspeed.search.candidates import Candidates
 from trainspeed.search.findings import Decision, Effect, Stage
 from trainspeed.search.search import Search
 from trainspeed.search.sizes import options
-from trainspeed.search.switch import Candidates, Switch
+from trainspeed.search.switch import Switch
 
 GAINS = {0: 0.2, 1: 0.08, 2: -0.1}
 CHILD = Switch(lever="child", value="on", settings=(("child", "on"), ("made_00", "on")))

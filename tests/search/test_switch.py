@@ -5,7 +5,8 @@ import pytest
 from trainspeed.core.errors import UserError
 from trainspeed.core.levers.lever import Lever, LeverKind, Numbers
 from trainspeed.core.levers.registry import LEVERS
-from trainspeed.search.switch import candidates, combined, compatible, plain_trial
+from trainspeed.search.candidates import candidates
+from trainspeed.search.switch import combined, compatible, plain_trial
 
 FIELDS = {"batch_size": 16, "images_per_epoch": 512, "epochs": 4, "image_size": 16}
 PLAIN = plain_trial("torch", "cnn10", **FIELDS)
@@ -101,6 +102,30 @@ def test_what_trains_another_model_never_enters():
 
 def test_names_leave_out_all_others():
     assert set(found(names=("layout", "optimizer"))) == {"layout", "optimizer"}
+
+
+def test_a_name_with_a_value_leaves_out_the_levers_other_values():
+    names = [
+        "precision=bf16",
+        "compile_mode=reduce-overhead",
+        "compile_mode=max-autotune",
+        "optimizer",
+        "optimizer=fused",
+    ]
+    assert found(device="gpu", names=names) == {
+        "precision": ["bf16"],
+        "compile_mode": ["reduce-overhead", "max-autotune"],
+        "optimizer": ["fused", "loop"],
+    }
+
+
+def test_a_value_that_cannot_be_tried_here_is_named_with_those_that_can():
+    (precision,) = candidates(PLAIN, "gpu", names=["precision=int8"]).not_here
+    assert precision.reason == "precision has no int8 to try here: bf16, fp16, tf32 can be tried"
+    with pytest.raises(
+        UserError, match="unknown value of the lever 'optimizer' 'fsed': did you mean 'fused'"
+    ):
+        candidates(PLAIN, "cpu", names=["optimizer=fsed"])
 
 
 def test_an_unknown_name_is_told_with_one_that_is_near():

@@ -10,10 +10,11 @@ from trainspeed.conduct.plan import TrialSet, schedule
 from trainspeed.core.levers.lever import Lever
 from trainspeed.core.levers.registry import LEVERS
 from trainspeed.core.run import Role, Status
+from trainspeed.search.candidates import Candidates
 from trainspeed.search.findings import Decision
 from trainspeed.search.known import Known
 from trainspeed.search.search import Search
-from trainspeed.search.switch import Candidates, Switch, combined
+from trainspeed.search.switch import Switch, combined
 from trainspeed.search.together import MOST_ASKS, Together
 
 GAINS = {0: 0.3, 1: 0.2, 2: 0.13, 3: 0.06}

@@ -6,6 +6,7 @@ shows itself beside it: a search that begins with nothing on is blind to the one
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -14,7 +15,7 @@ from itertools import combinations
 from trainspeed.core.run import Role
 from trainspeed.search.arms import Arm
 from trainspeed.search.design import covers, leave_out_blocks, without_switches
-from trainspeed.search.feasible import SEEDS_APART
+from trainspeed.search.feasible import SEEDS_APART, alone_fit
 from trainspeed.search.findings import Estimate, Round
 from trainspeed.search.known import ArmGroup, Known
 from trainspeed.search.model import Model, model
@@ -26,6 +27,7 @@ from trainspeed.search.together import Together
 LEAST, SURE = 0.01, 2.2
 PROMISING = 0.5  # standard errors that suffice before the elimination: what a null reaches once in 3 times
 HURTS = 2.0  # standard errors below 0: it gets into the way of others
+SPOILT = 4.0  # standard errors by which a switch was faster alone than beside one that hurts
 MOST_ROUNDS = 3
 MOST_INVOLVED = 12  # switches with interactions of which every set is looked at
 
@@ -158,8 +160,10 @@ class Elimination:
                 return rounds, kept, Ahead(number=number, on=on, is_spare=spare)
             found = self._model(number)
             together = self._together(number)
-            kept = best_set(found, self.able, pays, together)
             estimates = [_part(found, switch, on) for switch in on if switch in found.switches]
+            kept = best_set(found, self.able, pays, together)
+            again = (s for s in self._spoilt(found, estimates, kept) if not together.clash_in([*kept, s]))
+            kept = (*kept, *again)
             new = Round(
                 number=number,
                 on=on,
@@ -175,6 +179,23 @@ class Elimination:
             if spare and set(on) == set(kept):
                 break
         return rounds, kept, None
+
+    def _spoilt(self, found: Model, estimates: Sequence[Estimate], kept: Set) -> Set:
+        """Return what is dropped, though it was far faster alone, with one that gets into the way of others.
+
+        It was measured beside that one, which says nothing of it alone, and few runs do not tell which pair it is.
+        """
+        worst = min(estimates, key=lambda one: one.log, default=None)
+        if worst is None or not _hurts(worst) or worst.switches[0] in kept:
+            return ()
+        paired = {switch for pair in found.pairs for switch in pair}
+        alone = alone_fit(self.known, self.able)
+        return tuple(
+            switch
+            for one in estimates
+            if (switch := one.switches[0]) not in {*kept, *worst.switches, *paired}
+            and alone.log.get(switch, 0.0) - one.log > SPOILT * math.hypot(alone.se.get(switch, 0.0), one.se)
+        )
 
     @property
     def able(self) -> Set:
@@ -252,8 +273,12 @@ class Elimination:
         return next((int(count) for count in counts if count.isdecimal()), None)
 
 
+def _hurts(estimate: Estimate) -> bool:
+    return estimate.log < -HURTS * estimate.se
+
+
 def _again(last: Round) -> bool:
     """Whether another round may find something else: not all that is on now was on together, or nearly."""
     by_switch = {estimate.switches[0]: estimate for estimate in last.estimates}
-    hurting = [s for s in last.dropped if s in by_switch and by_switch[s].log < -HURTS * by_switch[s].se]
+    hurting = [switch for switch in last.dropped if switch in by_switch and _hurts(by_switch[switch])]
     return bool(last.added or hurting)

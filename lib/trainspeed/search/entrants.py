@@ -10,6 +10,7 @@ from trainspeed.core.run import Role, Run
 from trainspeed.core.trial import Trial
 from trainspeed.judge.verdict import ACCURACY_MARGIN
 from trainspeed.search import confirm
+from trainspeed.search.candidates import Candidates
 from trainspeed.search.design import covers
 from trainspeed.search.eliminate import Elimination
 from trainspeed.search.feasible import alone_fit, feasible
@@ -17,7 +18,7 @@ from trainspeed.search.findings import Estimate, Feasible, Race
 from trainspeed.search.known import Known
 from trainspeed.search.race import race, rivals
 from trainspeed.search.sizes import Sizes, costs_of, long_switches, options, sizes_for
-from trainspeed.search.switch import Candidates, Set, Switch, combined
+from trainspeed.search.switch import Set, Switch, combined
 
 CLEARLY = 2.0  # standard errors by which a switch is clearly slower
 OF_ENVIRONMENT = 2  # switches in a screen that are read at import: 4 workers

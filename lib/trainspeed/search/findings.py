@@ -10,8 +10,9 @@ from trainspeed.core.result import Seen
 from trainspeed.core.run import Status
 from trainspeed.core.trial import Trial
 from trainspeed.judge.verdict import Judgement
+from trainspeed.search.candidates import Candidates
 from trainspeed.search.claims import Accuracy, Confirmation, Remainder, WaterfallBar
-from trainspeed.search.switch import Candidates, Set, Switch
+from trainspeed.search.switch import Set, Switch
 
 
 class Stage(StrEnum):

@@ -13,7 +13,7 @@ from trainspeed.search.confirm import BLOCKS, LARGE, LARGES
 from trainspeed.search.design import PARTS, without_switches
 from trainspeed.search.known import ArmGroup, Known
 from trainspeed.search.sizes import ELIMINATE_BLOCKS, SPARE, Costs, long_switches, spent_s
-from trainspeed.search.switch import Set
+from trainspeed.search.switch import Set, Switch
 
 LAST_SPARE = 1.05  # of what runs take by themselves, where only the fresh blocks are ahead
 FEWEST_BLOCKS = 2  # of a round: fewer hardly tell more than what was known before
@@ -96,9 +96,23 @@ class TimeLeft:
 
     def confirmed(self, switches: Set) -> Set:
         """Return those of these switches that have time for the fewest fresh blocks: the longest runs go first."""
-        left_s, blocks = self.budget_s - LAST_SPARE * spent_s(self.known), min(self.confirm, MIN_BLOCKS)
-        of, more_s = self.costs.of, self.costs.more_s
+        more_s = self.costs.more_s
         on = sorted(switches, key=lambda s: more_s.get(s, 0.0))
-        while on and more_s.get(on[-1]) and LAST_SPARE * blocks * (2 * of(()) + of(on)) > left_s:
+        while on and more_s.get(on[-1]) and self._fewest_fresh_s(on) > self._last_s:
             on = list(without_switches(on, on[-1:]))
         return tuple(switch for switch in switches if switch in on) or switches
+
+    def takes_a_try(self, switches: Set) -> bool:
+        """Return False where a set has time for its fresh blocks only if it has not run once before."""
+        try_s = LAST_SPARE * (self.costs.of(()) + self.costs.of(switches))
+        return not 0 <= self._last_s - self._fewest_fresh_s(switches) < try_s
+
+    @property
+    def _last_s(self) -> float:
+        """Seconds that are left where only the fresh blocks are ahead."""
+        return self.budget_s - LAST_SPARE * spent_s(self.known)
+
+    def _fewest_fresh_s(self, switches: Sequence[Switch]) -> float:
+        """Return the seconds of the fewest fresh blocks of a set: in each the plain trial twice, and the set."""
+        blocks = min(self.confirm, MIN_BLOCKS)
+        return LAST_SPARE * blocks * (2 * self.costs.of(()) + self.costs.of(switches))

@@ -139,8 +139,11 @@ class Stages(Entrants):
             if self._columns and self._screened:
                 yield screen_groups(known, self._screened, self._columns)
             yield from self._more_looks()
+        # A try may take the time in which the longest of a set would be confirmed: then rounds are of the others.
+        if not known.of(Role.TOGETHER) or set(self._confirmable) < set(self.promising):
             yield from self._rounds()
-        yield self.together.groups(self._confirmable, self._strongest)
+        if self.together.clashes or not self._time or self._time.takes_a_try(self._confirmable):
+            yield self.together.groups(self._confirmable, self._strongest)
 
     def _first_looks(self) -> Iterable[list[ArmGroup]]:
         """Yield the groups of the feasibility: as many as leave time for fresh blocks of what is found."""
@@ -178,7 +181,7 @@ class Stages(Entrants):
         """Return what is on in a round that has not begun, and how many blocks it has; 0 for none."""
         most = ELIMINATE_BLOCKS if ahead.number == 1 else USUAL_BLOCKS
         if self._time:
-            return self._time.round(ahead.on, self.promising, most, spare=ahead.is_spare)
+            return self._time.round(ahead.on, self._confirmable, most, spare=ahead.is_spare)
         return ahead.on, 0 if ahead.is_spare else most
 
     def _fresh(self) -> ArmGroup | None:

@@ -12,7 +12,7 @@ from trainspeed.core.run import Role, Run
 from trainspeed.core.runs import RunSet
 from trainspeed.core.trial import Trial
 from trainspeed.judge.text import command_with
-from trainspeed.search.switch import candidates
+from trainspeed.search.candidates import candidates
 
 MOST_NAMED = 3
 # What a user of the framework calls it, where that is another name.

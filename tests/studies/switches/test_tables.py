@@ -9,8 +9,9 @@ from study_data import make_run, make_trial
 from trainspeed.core.run import Role, Status
 from trainspeed.core.runs import RunSet
 from trainspeed.judge.verdict import Outcome
+from trainspeed.search.candidates import Candidates
 from trainspeed.search.findings import Effect, Stage, Unmeasured
-from trainspeed.search.switch import Candidates, Switch, combined
+from trainspeed.search.switch import Switch, combined
 from trainspeed.search.unmeasured import unmeasured_sentences, unmeasured_stages
 from trainspeed.show.tables import failures_table
 from trainspeed.studies.switches import charts, tables

@@ -75,6 +75,28 @@ def parse_levers(levers: str | Iterable[str | Sequence[str]]) -> tuple[Setting, 
     return tuple(sorted(settings))
 
 
+def chosen_levers(names: Iterable[str]) -> dict[str, frozenset[str]]:
+    """Return lever -> those of its values that may be tried; none for all of them.
+
+    Args:
+        names: Each as "name", or as "name=value" for that value alone; several of one lever add up.
+    Raises:
+        UserError: There is no such lever, or it has no such value. What a field can be is the trial's to say.
+    """
+    chosen: dict[str, frozenset[str]] = {}
+    for given in names:
+        name, equals, value = (part.strip() for part in str(given).partition("="))
+        check_name("lever", name, tuple(LEVERS))
+        if not equals:
+            chosen[name] = frozenset()
+            continue
+        if LEVERS[name].values:
+            check_name(f"value of the lever {name!r}", value, LEVERS[name].values)
+        if chosen.get(name, {value}):
+            chosen[name] = chosen.get(name, frozenset()) | {value}
+    return chosen
+
+
 def is_switched(plain: Any, trial: Any) -> bool:
     """Whether a trial has any lever, a field or another, at a value that the plain one has not.
 

@@ -21,10 +21,11 @@ from trainspeed.core.phase import FIT
 from trainspeed.core.run import Role, Run
 from trainspeed.core.trial import PLAIN_PIPELINES, SINGLE, Trial
 from trainspeed.search.asking import Asking
+from trainspeed.search.candidates import candidates
 from trainspeed.search.findings import Findings
 from trainspeed.search.search import Search
 from trainspeed.search.sizes import options
-from trainspeed.search.switch import DEFAULT_LAYOUT, candidates, plain_trial
+from trainspeed.search.switch import DEFAULT_LAYOUT, plain_trial
 from trainspeed.studies.switches.costs import PARTS
 
 STUDY = "switches"
