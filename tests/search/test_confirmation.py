@@ -11,7 +11,7 @@ from trainspeed.judge.equivalence import Equality
 from trainspeed.judge.verdict import Outcome, judge
 from trainspeed.search.candidates import Candidates
 from trainspeed.search.claims import Ablation, Confirmation
-from trainspeed.search.confirm import hurts
+from trainspeed.search.confirm import hurts, looks_slower
 from trainspeed.search.findings import Decision
 from trainspeed.search.search import Search
 from trainspeed.search.switch import Switch
@@ -136,3 +136,30 @@ def test_what_needs_one_that_hurts_is_not_kept_without_it():
 
 def test_without_parts_all_together_tell():
     assert hurts(confirmed(Equality.WORSE), switch(0)) is Equality.WORSE
+
+
+def judged(speedup, spread):
+    """Return what 9 blocks make of a speed-up that scatters so much."""
+    blocks = [1 + spread * (number - 4) / 4 for number in range(9)]
+    return judge([speedup * block for block in blocks], [1.0] * 9)
+
+
+@pytest.mark.parametrize(
+    ("parts", "gone"),
+    [
+        ([(0, 1.30, 0.02), (1, 0.90, 0.15)], {1}),  # undecided, and slower by far
+        ([(0, 1.30, 0.02), (1, 0.99, 0.15)], set()),  # within the margin
+        ([(0, 0.95, 0.15), (1, 0.90, 0.15)], {1}),  # without both there is no arm
+        ([(0, 0.80, 0.02), (1, 0.90, 0.15)], set()),  # one is surely slower, and goes by itself
+        ([], set()),
+    ],
+)
+def test_of_what_looked_slower_beside_the_others_the_slowest_is_told(parts, gone):
+    left_out = [
+        Ablation(
+            switches=(switch(n),), time=judged(*time), accuracy=None, equality=Equality.EQUAL, large=True
+        )
+        for n, *time in parts
+    ]
+    found = replace(confirmed(Equality.EQUAL), left_out=tuple(left_out))
+    assert set(looks_slower(found)) == {switch(number) for number in gone}

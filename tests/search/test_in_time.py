@@ -58,6 +58,33 @@ def test_what_takes_long_is_not_in_a_round_where_it_leaves_few_blocks():
     assert left(10_000.0).round(ALL, ALL, 15, spare=False) == (ALL, 15)
 
 
+LONG = switches(6)[5:]
+FRESH_S = 6 * 1.05 * 12  # the plain trial twice, and all that is promising
+
+
+@pytest.mark.parametrize(("blocks", "number"), [(1, 0), (2, 2), (4, 4), (9, 7)])
+def test_what_takes_long_is_beside_the_rest_as_often_as_its_fresh_blocks_leave_time(blocks, number):
+    """A block has an arm without, and one with it."""
+    assert left(1.1 * (FRESH_S + 11 * blocks + 0.01)).beside(SHORT, LONG) == number
+
+
+def test_a_round_leaves_time_for_what_takes_long_beside_the_rest():
+    """For four blocks of it, and for what it adds to the fresh ones; a round of time left over has no less either."""
+    time = left(1.1 * (4 * 11 + 6 * 9 + 6 * 3 + 2 * 4 + 0.01))
+    assert time.round(SHORT, SHORT, 15, spare=False) == (SHORT, 15)
+    assert time.round(SHORT, SHORT, 15, spare=False, open_=LONG) == (SHORT, 2)
+    assert time.round(SHORT, SHORT, 15, spare=True, open_=LONG) == (SHORT, 0)
+    scarce = left(1.1 * (FRESH_S + 11))  # too little for two of its blocks: the others have it
+    assert scarce.round(SHORT, SHORT, 15, spare=False, open_=LONG) == scarce.round(
+        SHORT, SHORT, 15, spare=False
+    )
+
+
+@pytest.mark.parametrize(("more_s", "tries"), [(-0.1, True), (0.1, False), (11.4, False), (11.6, True)])
+def test_a_try_is_left_out_where_it_takes_the_time_of_the_fresh_blocks(more_s, tries):
+    assert left(FRESH_S + more_s).takes_a_try(ALL) == tries
+
+
 def test_fresh_blocks_have_the_most_arms_that_there_is_time_for():
     few, more = ((), ALL), ((), ALL, SHORT, ALL[1:])
     planned = [ArmGroup(label=Role.RECIPE, seed=1, arms=arms, blocks=30) for arms in (few, more)]
@@ -112,3 +139,10 @@ def test_where_nothing_looked_quick_all_that_was_not_clearly_slower_is_looked_at
     world = World(gains=gains, run_s=5.0, crashes=0.0, outliers=0.0)
     known = drive(Search(START, Candidates(switches=switches(4)), budget_s=180.0), world).search.known
     assert looks_had(known) == looks
+
+
+@pytest.mark.parametrize(("budget_s", "limit_s"), [(None, None), (100.0, 60.0), (3600.0, 360.0)])
+def test_a_first_look_may_take_a_tenth_of_the_time(budget_s, limit_s):
+    """A compiler that measures kernels for minutes leaves none for what pays."""
+    search = Search(START, Candidates(switches=switches(5)), budget_s=budget_s)
+    assert {one.limit_s for one in search.wanted()} == {limit_s}

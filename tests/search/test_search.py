@@ -129,12 +129,6 @@ def test_is_drawn_again_without_its_budget():
     assert short.search.findings.left_out
 
 
-@pytest.mark.parametrize(("budget_s", "limit_s"), [(None, None), (100.0, 60.0), (3600.0, 360.0)])
-def test_a_first_look_may_take_a_tenth_of_the_time(budget_s, limit_s):
-    """A compiler that measures kernels for minutes leaves none for what pays."""
-    assert {one.limit_s for one in search_of(budget_s=budget_s).wanted()} == {limit_s}
-
-
 @pytest.mark.parametrize(("budget_s", "sure"), [(1.0, set()), (60.0, {0}), (120.0, {0}), (300.0, {0, 1})])
 def test_ends_whatever_the_budget_and_spends_it_on_what_is_large(budget_s, sure):
     found = drive(search_of(12, budget_s=budget_s), world_of(seed=1))

@@ -72,15 +72,25 @@ def test_runs_ahead_are_as_long_as_what_is_on_in_them():
     assert ahead_s == pytest.approx(screen_s + elimination_s + fresh_s + control_s)
 
 
-def test_what_is_too_long_for_a_screen_is_looked_at_and_run_once_with_the_others():
+def test_what_is_too_long_for_a_screen_runs_beside_the_others_some_times_or_once():
     sizes = Sizes(races=0, columns=8, looks=2, eliminate=0, large=0, confirm=6)
     costs = Costs(plain_s=1.0, more_s={switch(0): 4.0})
     long = (switch(0),)
     ahead_s = sizes.ahead_s(
         EMPTY, costs, (), entered=switches(4)[1:], long=long, late=long, promising=switches(2)
     )
-    screen_s, looks_s, together_s, fresh_s, control_s = 16 * 1.0, 2 * (1.0 + 5.0), 1.0 + 5.0, 6 * 6.0, 6 * 1.0
-    assert ahead_s == pytest.approx(screen_s + looks_s + together_s + fresh_s + control_s)
+    once_s = replace(sizes, looks=0).ahead_s(
+        EMPTY, costs, (), entered=switches(4)[1:], long=long, late=long, promising=switches(2)
+    )
+    screen_s, beside_s, together_s, fresh_s, control_s = (
+        16 * 1.0,
+        2 * (1.0 + 5.0),
+        1.0 + 5.0,
+        6 * 6.0,
+        6 * 1.0,
+    )
+    assert ahead_s == pytest.approx(screen_s + beside_s + fresh_s + control_s)
+    assert once_s == pytest.approx(screen_s + together_s + fresh_s + control_s)
     assert long_switches(costs, switches(4)) == long
     assert long_switches(Costs(plain_s=4.0, more_s=costs.more_s), switches(4)) == ()
 
@@ -94,15 +104,15 @@ def test_a_screen_is_reckoned_with_half_of_the_switches_on():
 
 
 def test_where_a_screen_with_a_compiler_has_no_time_it_is_one_without():
-    """And the compiler is looked at alone, which tells that it pays."""
-    measured = searched(500.0)
+    """And the compiler is on and off beside what is promising, which tells that it pays."""
+    measured = searched(560.0, gains=GAINS | {COMPILER: math.log(1.05)})
     screened = [run for run in measured.runs if run.role is Role.SCREEN]
-    again = looked_at_again(measured)
+    beside = [run for run in measured.runs if run.role is Role.BESIDE]
     assert screened and switch(COMPILER) not in on_in(measured, screened)
-    assert again and on_in(measured, again) == {switch(COMPILER)}
+    assert {switch(0), switch(COMPILER)} <= on_in(measured, beside) and not looked_at_again(measured)
     assert measured.search.findings.screen.planned == 8
     assert {0, COMPILER} <= kept(measured.search)
-    assert spent_s(measured, fresh_blocks=6) <= 500
+    assert spent_s(measured, fresh_blocks=6) <= 560
     assert replace(measured.search, budget_s=None).findings == measured.search.findings
 
 

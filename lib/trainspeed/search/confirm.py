@@ -198,6 +198,18 @@ def switch_judgement(found: Confirmation, switch: Switch) -> Judgement:
     return next(slower, times[0] if times else found.total)
 
 
+def looks_slower(found: Confirmation) -> Set:
+    """Return the part without which all others look fastest, by more than the margin, where nothing is decided of it.
+
+    One part alone, as only of all others without one part there are runs; nothing where one is surely slower.
+    """
+    parts = [part for part in found.left_out if part.large and part.time.speedup is not None]
+    if not parts or any(part.time.outcome is Outcome.SLOWER for part in found.left_out):
+        return ()
+    worst = min(parts, key=lambda part: part.time.speedup)
+    return worst.switches if worst.time.speedup < 1 - MARGIN else ()
+
+
 def _parts(found: Confirmation, switch: Switch) -> list[Ablation]:
     return [part for part in found.left_out if switch in part.switches]
 

@@ -14,6 +14,7 @@ from itertools import combinations
 
 from trainspeed.core.run import Role
 from trainspeed.search.arms import Arm
+from trainspeed.search.beside import tried_beside
 from trainspeed.search.design import covers, leave_out_blocks, without_switches
 from trainspeed.search.feasible import SEEDS_APART, alone_fit
 from trainspeed.search.findings import Estimate, Round
@@ -186,7 +187,7 @@ class Elimination:
         It was measured beside that one, which says nothing of it alone, and few runs do not tell which pair it is.
         """
         worst = min(estimates, key=lambda one: one.log, default=None)
-        if worst is None or not _hurts(worst) or worst.switches[0] in kept:
+        if worst is None or not hurts(worst) or worst.switches[0] in kept:
             return ()
         paired = {switch for pair in found.pairs for switch in pair}
         alone = alone_fit(self.known, self.able)
@@ -219,22 +220,34 @@ class Elimination:
 
     @cached_property
     def left(self) -> Set:
-        """What the elimination leaves on; without a round, what is sure enough by the screen, or alone."""
-        found = self._model(0)
-        if self.rounds or found is None:
-            return self.on
-        return best_set(found, self.able, pays, self._together(0))
+        """What is left on; without a round, what is sure enough by the screen, or alone.
+
+        What takes long stays if it pays beside the rest, where it was tried so.
+        """
+        found, tried = self._model(0), tried_beside(self.known)
+        is_replayed = self.rounds or found is None
+        on = self.on if is_replayed else best_set(found, self.able, pays, self._together(0))
+        if not tried or self.model is None:
+            return on
+        base = tuple(switch for switch in on if switch not in tried)
+        long = (s for s in self.able if s in tried and pays(_part(self.model, s, (*base, s))))
+        return (*base, *long)
+
+    @property
+    def tried(self) -> frozenset[Switch]:
+        """The switches that were on beside others, in a round or after all of them."""
+        return tried_beside(self.known).union(*(one.ran_with for one in self.rounds))
 
     @cached_property
     def estimates(self) -> Mapping[Switch, Estimate]:
         """Of each switch that ran, what it brings on top of what is left on."""
-        found = self._model(len(self.rounds))
+        found = self.model
         return {} if found is None else {s: _part(found, s, (*self.left, s)) for s in found.switches}
 
     @cached_property
     def model(self) -> Model | None:
         """What all runs say together."""
-        return self._model(len(self.rounds))
+        return self._fit([*self._labels(len(self.rounds)), Role.BESIDE])
 
     @cached_property
     def _models(self) -> dict[int, Model | None]:
@@ -243,11 +256,11 @@ class Elimination:
     def _model(self, number: int) -> Model | None:
         """Return what all runs up to a round say."""
         if number not in self._models:
-            self._models[number] = self._fit(number)
+            self._models[number] = self._fit(self._labels(number))
         return self._models[number]
 
-    def _fit(self, number: int) -> Model | None:
-        arms = self.known.arms(*self._labels(number))
+    def _fit(self, labels: Sequence[str]) -> Model | None:
+        arms = self.known.arms(*labels)
         return model([arm for arm in arms if self._explains(arm)], self.able)
 
     def _labels(self, number: int) -> list[str]:
@@ -273,12 +286,13 @@ class Elimination:
         return next((int(count) for count in counts if count.isdecimal()), None)
 
 
-def _hurts(estimate: Estimate) -> bool:
+def hurts(estimate: Estimate) -> bool:
+    """Whether a switch is surely slower."""
     return estimate.log < -HURTS * estimate.se
 
 
 def _again(last: Round) -> bool:
     """Whether another round may find something else: not all that is on now was on together, or nearly."""
     by_switch = {estimate.switches[0]: estimate for estimate in last.estimates}
-    hurting = [switch for switch in last.dropped if switch in by_switch and _hurts(by_switch[switch])]
+    hurting = [switch for switch in last.dropped if switch in by_switch and hurts(by_switch[switch])]
     return bool(last.added or hurting)

@@ -130,7 +130,7 @@ class Entrants:
             raced=tuple(switch for own in self._rivals for switch in own),
             entered=entered,
             long=self._to_look_at(long),
-            late=tuple(self._not_slower((*self._apart, *long))),
+            late=(*self._not_slower(self._apart), *self._to_look_at(long)),
             promising=begin or self._to_look_at(entered),
             confirm=self.confirm_blocks,
             budget_s=self.budget_s,
@@ -139,7 +139,7 @@ class Entrants:
     @property
     def _late(self) -> Set:
         """Switches that need one that entered, and lost against another one by little; and those kept apart."""
-        late = self._not_slower((*self._apart, *self._long))
+        late = [*self._not_slower(self._apart), *self._to_look_at(self._long)]
         for one in self.races:
             logs = {estimate.switches[0]: estimate for estimate in one.estimates}
             there = {name for switch in one.entered for name in switch.levers}

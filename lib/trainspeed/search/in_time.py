@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from trainspeed.judge.verdict import MIN_BLOCKS
 from trainspeed.search.confirm import BLOCKS, LARGE, LARGES
@@ -18,6 +18,7 @@ from trainspeed.search.switch import Set, Switch
 LAST_SPARE = 1.05  # of what runs take by themselves, where only the fresh blocks are ahead
 FEWEST_BLOCKS = 2  # of a round: fewer hardly tell more than what was known before
 USUAL_BLOCKS = ELIMINATE_BLOCKS // 2
+BESIDE_BLOCKS = (4, FEWEST_BLOCKS)  # of what takes long beside the rest, for which rounds leave time
 # Switches left out one by one in fresh blocks, how many of these there are, and the blocks of a round from which on
 # there are so many; the largest first. A round that leaves time for 6 fresh blocks alone has no more than the usual.
 ROUNDS = (
@@ -44,7 +45,7 @@ class TimeLeft:
     confirm: int
     budget_s: float
 
-    def round(self, on: Set, promising: Set, most: int, *, spare: bool) -> tuple[Set, int]:
+    def round(self, on: Set, promising: Set, most: int, *, spare: bool, open_: Set = ()) -> tuple[Set, int]:
         """Return what is on in a round, and how many blocks there are; 0 where there is no time for one.
 
         Where what takes long, such as a compiler, leaves few blocks, the round is one without it: what was seen of it
@@ -55,13 +56,28 @@ class TimeLeft:
             promising: What fresh blocks may be of.
             most: Blocks.
             spare: Whether it only has what the fresh blocks leave.
+            open_: What takes long and is tried beside the rest afterwards, if there is time.
         """
-        whole = self.blocks(on, promising, most, spare=spare)
+        both = tuple(dict.fromkeys((*promising, *on)))  # what takes long may pay, and has fresh blocks then
+        whole = self.blocks(on, both, most, spare=spare)
         short = without_switches(on, long_switches(self.costs, on))
-        if short and short != on and whole < min(most, USUAL_BLOCKS):
-            fewer = self.blocks(short, promising, most, spare=spare)
-            return (short, fewer) if fewer > whole else (on, whole)
-        return on, whole
+        if short != on and whole >= min(most, USUAL_BLOCKS):
+            return on, whole
+        fewer = self.blocks(short, promising, most, spare=spare) if short else 0
+        rest = without_switches(promising, open_)
+        possible = self.beside(rest, open_) if short and open_ else 0
+        for beside in sorted({min(possible, number) for number in BESIDE_BLOCKS} - {0}, reverse=True):
+            own = self._without_beside(open_, beside).blocks(short, rest, most, spare=spare)
+            if own or spare:
+                return short, own
+        return (short, fewer) if fewer > whole else (on, whole)
+
+    def _without_beside(self, long: Set, blocks: int) -> TimeLeft:
+        """Return the time without such blocks, and without what the fresh ones take longer with what takes long."""
+        more_s = sum(self.costs.more_s.get(switch, 0.0) for switch in long)
+        block_s = (1 + len(long)) * self.costs.of(()) + more_s
+        fresh_s = min(self.confirm, MIN_BLOCKS) * more_s
+        return replace(self, budget_s=self.budget_s - SPARE * (blocks * block_s + fresh_s))
 
     def blocks(self, on: Set, promising: Set, most: int, *, spare: bool) -> int:
         """Return how many blocks of a round there is time for, beside the fresh blocks after it; 0 for none."""
@@ -78,6 +94,17 @@ class TimeLeft:
             if blocks >= min(most, fewest):
                 return blocks if fresh == BLOCKS else min(blocks, USUAL_BLOCKS)
         return 0
+
+    def long(self, switches: Set) -> Set:
+        """Return those of these switches with which a run takes far longer."""
+        return long_switches(self.costs, switches)
+
+    def beside(self, base: Set, long: Set) -> int:
+        """Return how many blocks there is time for in which what takes long is off and on beside others; 0 for none."""
+        block_s = self.costs.of(base) + sum(self.costs.of((*base, switch)) for switch in long)
+        left_s = self.budget_s / SPARE - spent_s(self.known) - self._fewest_fresh_s((*base, *long))
+        blocks = min(USUAL_BLOCKS, int(left_s / block_s)) if block_s else 0
+        return blocks if blocks >= FEWEST_BLOCKS else 0
 
     def fresh(self, planned: Sequence[ArmGroup | None]) -> ArmGroup | None:
         """Return the fresh blocks with the most arms that there is time for; else those with the fewest.

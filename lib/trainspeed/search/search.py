@@ -79,8 +79,8 @@ class Search(Stages):
             return Decision.UNCONFIRMED
         if self._is_shut_out(switch):
             return Decision.EXCLUDED
-        tried = any(switch in one.ran_with for one in self.elimination.rounds)
-        if self.screen is None or (switch in self._long and not tried):
+        untried = switch in self._long and switch not in self.elimination.tried
+        if self.screen is None or untried:
             return Decision.SLOWER_ALONE if self._is_slower_alone(switch) else Decision.UNDECIDED
         return Decision.NOT_FASTER if switch in (*self._screened, *self._late) else Decision.OPEN
 
@@ -101,6 +101,8 @@ class Search(Stages):
         """Return what fresh blocks make of a switch that is in them."""
         if not self._seen_together(found, switch):
             return Decision.NOT_IN_EFFECT
+        if switch in self._looked_slower:
+            return Decision.LOOKED_SLOWER
         if found.total.outcome is not Outcome.FASTER:
             return Decision.UNCONFIRMED
         if confirm.switch_judgement(found, switch).outcome is Outcome.SLOWER:
@@ -110,6 +112,15 @@ class Search(Stages):
             return Decision.HURTS
         checked = {Equality.UNCHECKED: Decision.KEPT_UNCHECKED, Equality.OPEN: Decision.KEPT_OPEN}
         return checked.get(equality, Decision.KEPT)
+
+    @cached_property
+    def _looked_slower(self) -> Set:
+        """What is no line worth: the others look faster without it, and are faster than the plain trial."""
+        if not self.confirmation or not (gone := confirm.looks_slower(self.confirmation)):
+            return ()
+        rest = tuple(switch for switch in self.confirmation.on if switch not in gone)
+        told = confirm.rest_of(self.known, rest, self.margin_points)
+        return gone if told and told.pays else ()
 
     def _seen_together(self, found: Confirmation, switch: Switch) -> bool:
         """Whether a switch was seen in effect beside all others, too, in every run of them."""

@@ -27,6 +27,7 @@ from statistics import fmean
 
 from trainspeed.core.run import Role
 from trainspeed.judge.verdict import MIN_BLOCKS
+from trainspeed.search.beside import blocks_had
 from trainspeed.search.confirm import BLOCKS, LARGE, LARGES
 from trainspeed.search.design import COLUMNS, PARTS
 from trainspeed.search.feasible import looks_had
@@ -50,7 +51,8 @@ class Sizes:
     Attributes:
         races: Blocks of each race; 0 for none.
         columns: Of the screen; 0 for none.
-        looks: Blocks in which what looked quick alone is looked at again; beside a screen, what was too long for it.
+        looks: Blocks in which what looked quick alone is looked at again; where there is a screen, in which what was
+            too long for it is on and off beside what is promising: see `beside`.
         eliminate: Blocks of a round of the elimination; 0 for none.
         large: Switches that are left out one by one in fresh blocks; 0 for neither these nor the small ones.
         confirm: Fresh blocks that the time has to be enough for.
@@ -88,7 +90,9 @@ class Sizes:
         """
         likely = tuple(dict.fromkeys((*entered, *promising))) if self._screens_yet(known) else promising
         runs = self.runs(len(raced))
-        if not set(long).isdisjoint(promising):  # no screen has it beside others
+        if not set(long).isdisjoint(promising) and (
+            len(long) > 1 or not self.looks
+        ):  # never beside all others
             runs[Role.TOGETHER] = TOGETHER_RUNS
         plain_s, all_s = costs.of(()), costs.of(likely)
         run_s = {
@@ -100,8 +104,8 @@ class Sizes:
             Role.PLAIN_AGAIN: plain_s,
         }
         missing_s = (max(0, runs[stage] - len(known.of(stage))) * run_s[stage] for stage in runs)
-        looked = long if self.columns else promising
-        looks = max(0, self.looks - looks_had(known)) if looked else 0
+        looked, had = (long, blocks_had(known)) if self.columns else (promising, looks_had(known))
+        looks = max(0, self.looks - had) if looked else 0
         return sum(missing_s) + looks * (plain_s + sum(costs.of([switch]) for switch in looked))
 
     def _screens_yet(self, known: Known) -> bool:

@@ -17,7 +17,9 @@ from trainspeed.core.run import Role
 from trainspeed.core.trial import Trial
 from trainspeed.judge.verdict import MIN_BLOCKS
 from trainspeed.search import confirm, eliminate
+from trainspeed.search.beside import as_begun, beside_group
 from trainspeed.search.claims import Confirmation
+from trainspeed.search.design import without_switches
 from trainspeed.search.eliminate import Elimination
 from trainspeed.search.entrants import Entrants
 from trainspeed.search.feasible import again_groups, alone_groups, look_groups, looks_had
@@ -34,6 +36,7 @@ FEASIBLE_BLOCKS = 1
 # A first look that takes longer than this share of the search's time, and than so many seconds, is ended: a compiler
 # that measures many kernels may take minutes to begin, and what pays then has no time left.
 LOOK_SHARE, LEAST_LOOK_S = 0.1, 60.0
+SURE_ALONE = 5.0  # standard errors from which one look is enough to confirm what takes long
 Asked = Collection[tuple[str, Trial]]
 
 
@@ -131,7 +134,7 @@ class Stages(Entrants):
     def _before_fresh(self) -> Iterable[list[ArmGroup]]:
         """Yield the groups of the stages that say what the fresh blocks are made of."""
         known = self.known
-        if not known.of(Role.TOGETHER):
+        if not known.of(Role.TOGETHER, Role.BESIDE):
             yield from self._first_looks()
             yield again_groups(known, self.feasible, FEASIBLE_BLOCKS)
             if self._sizes.races and not known.of(Role.SCREEN, Role.ELIMINATE):
@@ -140,8 +143,10 @@ class Stages(Entrants):
                 yield screen_groups(known, self._screened, self._columns)
             yield from self._more_looks()
         # A try may take the time in which the longest of a set would be confirmed: then rounds are of the others.
-        if not known.of(Role.TOGETHER) or set(self._confirmable) < set(self.promising):
+        is_cut = set(self._confirmable) < set(self.promising)
+        if not known.of(Role.BESIDE) and (is_cut or not known.of(Role.TOGETHER)):
             yield from self._rounds()
+        yield [group] if (group := self._beside()) else []
         if self.together.clashes or not self._time or self._time.takes_a_try(self._confirmable):
             yield self.together.groups(self._confirmable, self._strongest)
 
@@ -158,12 +163,12 @@ class Stages(Entrants):
                 yield [replace(group, limit_s=max(LEAST_LOOK_S, LOOK_SHARE * self.budget_s))]
 
     def _more_looks(self) -> Iterable[list[ArmGroup]]:
-        """Yield the groups of the next look at what looked quick alone: beside a screen, at what is too long for it.
+        """Yield the groups of the next look at what looked quick alone, where there is no screen.
 
         Where nothing looked quick, at all that was not clearly slower: one look is soon mistaken.
         """
-        looked = self._to_look_at(self._long) if self._columns else self._promising_alone
-        if looked and looks_had(self.known) < self._sizes.looks:
+        looked = self._promising_alone
+        if looked and not self._columns and looks_had(self.known) < self._sizes.looks:
             yield look_groups(self.known, looked)
 
     def _rounds(self) -> Iterable[list[ArmGroup]]:
@@ -181,8 +186,29 @@ class Stages(Entrants):
         """Return what is on in a round that has not begun, and how many blocks it has; 0 for none."""
         most = ELIMINATE_BLOCKS if ahead.number == 1 else USUAL_BLOCKS
         if self._time:
-            return self._time.round(ahead.on, self._confirmable, most, spare=ahead.is_spare)
+            on, open_ = self._confirmable, self._open_beside
+            return self._time.round(ahead.on, on, most, spare=ahead.is_spare, open_=open_)
         return ahead.on, 0 if ahead.is_spare else most
+
+    def _beside(self) -> ArmGroup | None:
+        """Return what tells whether what takes long pays beside the rest, where no round had time for it."""
+        if (begun := as_begun(self.known)) or self._time is None or self.known.of(Role.TOGETHER):
+            return begun
+        open_ = self._open_beside
+        base = without_switches(self.promising, open_)
+        for count in range(len(open_), 0, -1):
+            if blocks := self._time.beside(base, open_[:count]):
+                return beside_group(self.known, base, open_[:count], blocks)
+        return None
+
+    @property
+    def _open_beside(self) -> Set:
+        """What takes long, was on beside nothing else, and is neither sure to pay nor to be slower; the best first."""
+        found, own = self.elimination, self.elimination.estimates
+        long = self._time.long(found.able) if self._time else ()
+        untried = (s for s in long if s in own and s not in found.tried)
+        open_ = (s for s in untried if not eliminate.hurts(own[s]) and own[s].log < SURE_ALONE * own[s].se)
+        return tuple(sorted(open_, key=lambda switch: -own[switch].log))
 
     def _fresh(self) -> ArmGroup | None:
         estimates, blocks = self.elimination.estimates, self.confirm_blocks

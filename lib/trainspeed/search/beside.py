@@ -1,0 +1,47 @@
+"""What takes long, such as a compiler, on and off beside all else that is promising: two arms, where a round has four.
+
+A round of the elimination has each switch on in most of its arms; where one takes ten times as long as a plain run,
+there is no time for that. Alone it tells less: what a compiler brings depends on what else is on.
+"""
+
+from __future__ import annotations
+
+from trainspeed.core.run import Role
+from trainspeed.search.feasible import SEEDS_APART
+from trainspeed.search.known import ArmGroup, Known
+from trainspeed.search.switch import Set, Switch
+
+SEEDS = 40 * SEEDS_APART  # behind those of looks and rounds
+
+
+def beside_group(known: Known, base: Set, long: Set, blocks: int) -> ArmGroup:
+    """Return the arms: what is promising without what takes long, and with each of these."""
+    arms = (base, *((*base, switch) for switch in long))
+    return _group(known, arms, blocks)
+
+
+def as_begun(known: Known) -> ArmGroup | None:
+    """Return the arms as they began; None where they have not begun, or no two of them have a run."""
+    ran = known.of(Role.BESIDE)
+    counts = [count for one in ran if (count := one.run.label.removeprefix(Role.BESIDE)).isdecimal()]
+    arms = sorted({one.on for one in ran}, key=len)
+    if not counts or len(arms) < 2:
+        return None
+    named = (tuple(switch for switch in known.switches if switch in on) for on in arms)
+    return _group(known, tuple(named), int(counts[0]))
+
+
+def tried_beside(known: Known) -> frozenset[Switch]:
+    """Return the switches that were on in one of the arms and not in all."""
+    on = [one.on for one in known.of(Role.BESIDE)]
+    return frozenset().union(*on) - frozenset.intersection(*on) if on else frozenset()
+
+
+def blocks_had(known: Known) -> int:
+    """Return how many blocks there were."""
+    return len({one.run.trial.seed for one in known.of(Role.BESIDE)})
+
+
+def _group(known: Known, arms: tuple[Set, ...], blocks: int) -> ArmGroup:
+    seed = known.start.seed + SEEDS
+    return ArmGroup(label=f"{Role.BESIDE}{blocks}", seed=seed, arms=arms, blocks=blocks)

@@ -1,0 +1,89 @@
+"""What takes long is on and off beside what is promising, before fresh blocks are spent on it."""
+
+import math
+from dataclasses import replace
+
+import pytest
+
+import search_world
+from search_world import START, World, drive, kept, switch, switches
+from trainspeed.core.run import Role
+from trainspeed.search.beside import as_begun, beside_group, tried_beside
+from trainspeed.search.candidates import Candidates
+from trainspeed.search.findings import Decision
+from trainspeed.search.known import Known
+from trainspeed.search.search import Search
+
+COMPILER = 2
+GAINS = {0: math.log(1.05), 1: math.log(1.42), 4: math.log(1.06), 5: -0.02}
+
+
+@pytest.fixture(autouse=True)
+def levers(monkeypatch):
+    search_world.register(monkeypatch)
+
+
+def searched(seed, gain, *, budget_s=600.0, done=()):
+    """Return what a search of ten minutes did, where a run that compiles takes fifteen times as long as another one."""
+    world = World(
+        gains=GAINS | {COMPILER: gain}, run_s=2.2, more_s={COMPILER: 32.0}, sd=0.02, crashes=0.0, seed=seed
+    )
+    search = Search(START, Candidates(switches=switches(7)), slow_blocks=0, budget_s=budget_s)
+    return drive(search, world, done)
+
+
+def beside(measured):
+    return [run for run in measured.runs if run.role is Role.BESIDE]
+
+
+def test_what_pays_beside_the_rest_is_kept():
+    """Of 8 searches of a compiler that brings 5 % one or two kept it, by a look that was lucky."""
+    found = [searched(seed, math.log(1.05)) for seed in range(8)]
+    assert sum(COMPILER in kept(one.search) for one in found) >= 7
+    assert all({1, COMPILER} <= kept(one.search) for one in found if COMPILER in kept(one.search))
+
+
+def test_what_brings_nothing_beside_the_rest_is_dropped():
+    found = [searched(seed, 0.0) for seed in range(8)]
+    assert not any(COMPILER in kept(one.search) for one in found)
+    tried = [one for one in found if beside(one)]
+    assert {one.search.decisions[switch(COMPILER)] for one in tried} == {Decision.NOT_FASTER}
+
+
+def test_what_one_look_is_enough_for_is_not_tried_again():
+    """As a GPU's graphs, which nearly halve a step."""
+    measured = searched(0, math.log(1.8))
+    assert COMPILER in kept(measured.search) and not beside(measured)
+
+
+def test_it_has_an_arm_without_and_one_with():
+    measured = searched(1, math.log(1.05))
+    on = {measured.search.known.on_in(run.trial) for run in beside(measured)}
+    (without, with_it) = sorted(on, key=len)
+    assert with_it - without == {switch(COMPILER)} and switch(1) in without
+    assert tried_beside(measured.search.known) == {switch(COMPILER)}
+
+
+def test_the_arms_stay_as_they_began_whatever_time_is_left():
+    measured = searched(1, math.log(1.05))
+    known, whole = measured.search.known, beside(measured)
+    seeds = sorted({run.trial.seed for run in whole})
+    assert len(seeds) >= 2 and all(run.label == f"{Role.BESIDE}{len(seeds)}" for run in whole)
+
+    begun = as_begun(Known(START, known.switches, [run for run in whole if run.trial.seed == seeds[0]]))
+
+    base = next(run for run in whole if switch(COMPILER) not in known.on_in(run.trial))
+    on = tuple(s for s in known.switches if s in known.on_in(base.trial))
+    again = beside_group(known, on, (switch(COMPILER),), len(seeds))
+    assert (begun.label, begun.seed, begun.blocks) == (again.label, again.seed, again.blocks)
+    assert set(begun.trials(START)) == set(again.trials(START))
+    assert as_begun(Known(START, known.switches, [base])) is None
+
+
+@pytest.mark.parametrize("share", [0.3, 0.6])
+def test_a_search_that_is_resumed_or_drawn_again_finds_the_same(share):
+    measured = searched(1, math.log(1.05))
+    before = [run for run in measured.runs if run.role not in (Role.RECIPE, Role.PLAIN_AGAIN)]
+    resumed = searched(1, math.log(1.05), done=before[: int(share * len(before))])
+    assert resumed.search.findings.kept == measured.search.findings.kept
+    assert replace(measured.search, budget_s=None).findings == measured.search.findings
