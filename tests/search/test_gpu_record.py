@@ -17,6 +17,7 @@ from trainspeed.search.candidates import candidates
 from trainspeed.search.findings import Decision
 from trainspeed.search.search import Search
 from trainspeed.search.switch import plain_trial
+from trainspeed.studies.switches.text import fate_sentences
 
 LEVERS = (
     "layout",
@@ -79,6 +80,11 @@ def test_what_looked_slower_beside_the_other_one_is_no_line_to_paste(search):
         and search.rest.time.low > search.confirmation.total.speedup
     )
     assert Decision.LOOKED_SLOWER in search.decisions.values()
+
+
+def test_what_the_fresh_blocks_were_without_wants_time_whatever_was_thrown_out_of_them(search):
+    graphs = [one for one in fate_sentences([search.findings], None) if "CUDA graphs" in one]
+    assert len(graphs) == 1 and "not confirmed: CUDA graphs; the fresh blocks were without: " in graphs[0]
 
 
 def test_what_brings_most_has_its_fresh_blocks_now(plain, runs):

@@ -50,7 +50,7 @@ class Decision(StrEnum):
     SLOWER_ALONE = "looked slower alone, and not measured further for lack of time"
     HURTS = "hurts accuracy"
     SLOWER = "slower in fresh blocks"
-    LOOKED_SLOWER = "undecided in fresh blocks, and looked slower beside the others"
+    LOOKED_SLOWER = "looked slower beside the others"  # in fresh blocks, which leave it undecided
     LOST_RACE = "dropped, as another value looked faster"
     LOST_ALONE = "another value looked faster alone, and no time to race them"
     EXCLUDED = "dropped, as not to be had beside a faster one"

@@ -128,10 +128,10 @@ def _confirmed(found: Findings, confirmed: Confirmation) -> str:
     together = f"all together {measured(confirmed.total)}"
     thrown_out = "; ".join(f"{switch.words} ({found.decisions[switch]})" for switch in bad)
     if bad and found.rest and found.kept:
-        accuracy = confirmed_accuracy(found.rest)
+        accuracy, rest = confirmed_accuracy(found.rest), found.rest
+        lead = f"{_named(rest.on)}: in {blocks}{' together' if len(rest.on) > 1 else ''}"
         return (
-            f"{_named(found.rest.on)}: in {blocks} together {measured(found.rest.time)}. {accuracy}. "
-            f"Not to be kept: {thrown_out}; with that, {together}."
+            f"{lead} {measured(rest.time)}. {accuracy}. Not to be kept: {thrown_out}; with that, {together}."
         )
     parts = [f"{_named(confirmed.on)}: in {blocks} {together}."]
     parts += _as_a_set(confirmed)

@@ -277,11 +277,11 @@ def _remedy(found: Findings, decision: Decision, more: str, switches: Sequence[S
     """Return what decides what is open of these switches; nothing of what is decided."""
     if decision is not Decision.UNCONFIRMED:
         return more if decision is Decision.OPEN else ""
+    if found.confirmation and not set(switches) <= set(found.confirmation.on):
+        return f"the fresh blocks were without: {more}"
     if bad := spoiled(found):
         return f"a search without {switch_names(bad)} decides: name the others in `levers`"
     total = found.confirmation.total if found.confirmation else None
-    if found.confirmation and not set(switches) <= set(found.confirmation.on):
-        return f"the fresh blocks were without: {more}"
     if total and total.blocks >= MIN_BLOCKS:
         blocks = counted(total.blocks, "fresh block")
         return f"{blocks} did not show it: more (raise `confirm_blocks`) may, or a machine with nothing beside it"
