@@ -212,7 +212,7 @@ def main(arguments: Sequence[str]) -> int:
     parts |= {"conv2d harness": convolutions.harness, "conv2d limit": convolutions.limit}
     parts |= {case.name: partial(against_bare, case) for case in cases} | protocol.parts(settings)
     parts |= levers.parts(turns_of, asked.sets or levers.SETS) | links.parts() | ray_node.parts(settings)
-    amount = searches.Amount(sets=asked.sets or searches.SETS, search_s=asked.search_s)
+    amount = searches.Amount(sets=asked.sets, search_s=asked.search_s)
     parts |= searches.parts(turns_of, amount) | {"seeds": partial(searches.seeds, turns_of, amount)}
     parts |= {"worlds": worlds.rows}
     wanted = {
