@@ -107,7 +107,7 @@ def test_where_a_screen_with_a_compiler_has_no_time_it_is_one_without():
     """And the compiler is on and off beside what is promising, which tells that it pays."""
     measured = searched(560.0, gains=GAINS | {COMPILER: math.log(1.05)})
     screened = [run for run in measured.runs if run.role is Role.SCREEN]
-    beside = [run for run in measured.runs if run.role is Role.BESIDE]
+    beside = [run for run in measured.runs if run.role is Role.TOGGLE]
     assert screened and switch(COMPILER) not in on_in(measured, screened)
     assert {switch(0), switch(COMPILER)} <= on_in(measured, beside) and not looked_at_again(measured)
     assert measured.search.findings.screen.planned == 8

@@ -61,7 +61,7 @@ class Role(StrEnum):
     SCREEN = "screen: "  # many switches at once, in mirror pairs
     TOGETHER = "together"  # what is promising, once: do these go together?
     ELIMINATE = "eliminate: "  # all that are promising, and each left out
-    BESIDE = "beside: "  # what takes long, on and off beside all else that is promising
+    TOGGLE = "toggle: "  # what takes long, on and off beside all else that is promising
     RECIPE = "recipe"  # all switches together, in fresh blocks
     PLAIN_AGAIN = "plain again"  # the plain trial of those blocks once more: half of an A/A control
 
@@ -76,7 +76,7 @@ class Role(StrEnum):
 AGAIN = {Role.CONTROL: Role.CONTROL_AGAIN, Role.RECIPE: Role.PLAIN_AGAIN}  # halves of an A/A control
 DATA_ROLES = frozenset({Role.DATA, Role.CONTROL, Role.BISECTED})  # of verdicts, tables and charts
 # Looked at for their time alone: what a search keeps is evaluated in fresh blocks.
-OF_SEARCH = {Role.FEASIBLE, Role.SLOW_WAY, Role.RACE, Role.SCREEN, Role.ELIMINATE, Role.BESIDE, Role.TOGETHER}
+OF_SEARCH = {Role.FEASIBLE, Role.SLOW_WAY, Role.RACE, Role.SCREEN, Role.ELIMINATE, Role.TOGGLE, Role.TOGETHER}
 TIMED_ONLY = frozenset(OF_SEARCH | {Role.PLAIN_AGAIN})
 
 

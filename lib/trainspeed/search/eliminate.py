@@ -14,7 +14,6 @@ from itertools import combinations
 
 from trainspeed.core.run import Role
 from trainspeed.search.arms import Arm
-from trainspeed.search.beside import tried_beside
 from trainspeed.search.design import covers, leave_out_blocks, without_switches
 from trainspeed.search.feasible import SEEDS_APART, alone_fit
 from trainspeed.search.findings import Estimate, Round
@@ -22,6 +21,7 @@ from trainspeed.search.known import ArmGroup, Known
 from trainspeed.search.model import Model, model
 from trainspeed.search.switch import Set, Switch
 from trainspeed.search.together import Together
+from trainspeed.search.toggle import toggled
 
 # Gain, as a logarithm, below which a switch is not worth a line, and standard errors that it has to be sure by: what a
 # null reaches once in 70 times, and there are several rounds in which it may.
@@ -187,7 +187,7 @@ class Elimination:
         It was measured beside that one, which says nothing of it alone, and few runs do not tell which pair it is.
         """
         worst = min(estimates, key=lambda one: one.log, default=None)
-        if worst is None or not hurts(worst) or worst.switches[0] in kept:
+        if worst is None or not slows_down(worst) or worst.switches[0] in kept:
             return ()
         paired = {switch for pair in found.pairs for switch in pair}
         alone = alone_fit(self.known, self.able)
@@ -224,7 +224,7 @@ class Elimination:
 
         What takes long stays if it pays beside the rest, where it was tried so.
         """
-        found, tried = self._model(0), tried_beside(self.known)
+        found, tried = self._model(0), toggled(self.known)
         is_replayed = self.rounds or found is None
         on = self.on if is_replayed else best_set(found, self.able, pays, self._together(0))
         if not tried or self.model is None:
@@ -234,9 +234,9 @@ class Elimination:
         return (*base, *long)
 
     @property
-    def tried(self) -> frozenset[Switch]:
+    def in_combination(self) -> frozenset[Switch]:
         """The switches that were on beside others, in a round or after all of them."""
-        return tried_beside(self.known).union(*(one.ran_with for one in self.rounds))
+        return toggled(self.known).union(*(one.ran_with for one in self.rounds))
 
     @cached_property
     def estimates(self) -> Mapping[Switch, Estimate]:
@@ -247,7 +247,7 @@ class Elimination:
     @cached_property
     def model(self) -> Model | None:
         """What all runs say together."""
-        return self._fit([*self._labels(len(self.rounds)), Role.BESIDE])
+        return self._fit([*self._labels(len(self.rounds)), Role.TOGGLE])
 
     @cached_property
     def _models(self) -> dict[int, Model | None]:
@@ -286,7 +286,7 @@ class Elimination:
         return next((int(count) for count in counts if count.isdecimal()), None)
 
 
-def hurts(estimate: Estimate) -> bool:
+def slows_down(estimate: Estimate) -> bool:
     """Whether a switch is surely slower."""
     return estimate.log < -HURTS * estimate.se
 
@@ -294,5 +294,5 @@ def hurts(estimate: Estimate) -> bool:
 def _again(last: Round) -> bool:
     """Whether another round may find something else: not all that is on now was on together, or nearly."""
     by_switch = {estimate.switches[0]: estimate for estimate in last.estimates}
-    hurting = [switch for switch in last.dropped if switch in by_switch and hurts(by_switch[switch])]
+    hurting = [switch for switch in last.dropped if switch in by_switch and slows_down(by_switch[switch])]
     return bool(last.added or hurting)

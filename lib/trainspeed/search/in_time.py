@@ -18,7 +18,7 @@ from trainspeed.search.switch import Set, Switch
 LAST_SPARE = 1.05  # of what runs take by themselves, where only the fresh blocks are ahead
 FEWEST_BLOCKS = 2  # of a round: fewer hardly tell more than what was known before
 USUAL_BLOCKS = ELIMINATE_BLOCKS // 2
-BESIDE_BLOCKS = (4, FEWEST_BLOCKS)  # of what takes long beside the rest, for which rounds leave time
+TOGGLE_BLOCKS = (4, FEWEST_BLOCKS)  # of what takes long beside the rest, for which rounds leave time
 # Switches left out one by one in fresh blocks, how many of these there are, and the blocks of a round from which on
 # there are so many; the largest first. A round that leaves time for 6 fresh blocks alone has no more than the usual.
 ROUNDS = (
@@ -65,14 +65,16 @@ class TimeLeft:
             return on, whole
         fewer = self.blocks(short, promising, most, spare=spare) if short else 0
         rest = without_switches(promising, open_)
-        possible = self.beside(rest, open_) if short and open_ else 0
-        for beside in sorted({min(possible, number) for number in BESIDE_BLOCKS} - {0}, reverse=True):
-            own = self._without_beside(open_, beside).blocks(short, rest, most, spare=spare)
+        possible = self.toggle_blocks(rest, open_) if short and open_ else 0
+        for number in sorted(
+            {min(possible, most_blocks) for most_blocks in TOGGLE_BLOCKS} - {0}, reverse=True
+        ):
+            own = self._without_toggle(open_, number).blocks(short, rest, most, spare=spare)
             if own or spare:
                 return short, own
         return (short, fewer) if fewer > whole else (on, whole)
 
-    def _without_beside(self, long: Set, blocks: int) -> TimeLeft:
+    def _without_toggle(self, long: Set, blocks: int) -> TimeLeft:
         """Return the time without such blocks, and without what the fresh ones take longer with what takes long."""
         more_s = sum(self.costs.more_s.get(switch, 0.0) for switch in long)
         block_s = (1 + len(long)) * self.costs.of(()) + more_s
@@ -99,7 +101,7 @@ class TimeLeft:
         """Return those of these switches with which a run takes far longer."""
         return long_switches(self.costs, switches)
 
-    def beside(self, base: Set, long: Set) -> int:
+    def toggle_blocks(self, base: Set, long: Set) -> int:
         """Return how many blocks there is time for in which what takes long is off and on beside others; 0 for none."""
         block_s = self.costs.of(base) + sum(self.costs.of((*base, switch)) for switch in long)
         left_s = self.budget_s / SPARE - spent_s(self.known) - self._fewest_fresh_s((*base, *long))

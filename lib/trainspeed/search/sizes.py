@@ -27,7 +27,6 @@ from statistics import fmean
 
 from trainspeed.core.run import Role
 from trainspeed.judge.verdict import MIN_BLOCKS
-from trainspeed.search.beside import blocks_had
 from trainspeed.search.confirm import BLOCKS, LARGE, LARGES
 from trainspeed.search.design import COLUMNS, PARTS
 from trainspeed.search.feasible import looks_had
@@ -35,6 +34,7 @@ from trainspeed.search.findings import Feasible
 from trainspeed.search.known import Known
 from trainspeed.search.race import BLOCKS as RACE_BLOCKS
 from trainspeed.search.switch import Set, Switch
+from trainspeed.search.toggle import blocks_had
 
 ELIMINATE_BLOCKS = 15
 LOOKS = (4, 2, 1)  # more blocks of what looked quick alone; with the first one too few for an interval
@@ -52,7 +52,7 @@ class Sizes:
         races: Blocks of each race; 0 for none.
         columns: Of the screen; 0 for none.
         looks: Blocks in which what looked quick alone is looked at again; where there is a screen, in which what was
-            too long for it is on and off beside what is promising: see `beside`.
+            too long for it is on and off beside what is promising: see `toggle`.
         eliminate: Blocks of a round of the elimination; 0 for none.
         large: Switches that are left out one by one in fresh blocks; 0 for neither these nor the small ones.
         confirm: Fresh blocks that the time has to be enough for.

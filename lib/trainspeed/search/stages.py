@@ -17,7 +17,6 @@ from trainspeed.core.run import Role
 from trainspeed.core.trial import Trial
 from trainspeed.judge.verdict import MIN_BLOCKS
 from trainspeed.search import confirm, eliminate
-from trainspeed.search.beside import as_begun, beside_group
 from trainspeed.search.claims import Confirmation
 from trainspeed.search.design import without_switches
 from trainspeed.search.eliminate import Elimination
@@ -31,6 +30,7 @@ from trainspeed.search.screen import columns_of, screen, screen_groups
 from trainspeed.search.sizes import ELIMINATE_BLOCKS, SPARE, TOGETHER_RUNS, costs_of
 from trainspeed.search.switch import Set
 from trainspeed.search.together import Together
+from trainspeed.search.toggle import begun_toggle, toggle_group
 
 FEASIBLE_BLOCKS = 1
 # A first look that takes longer than this share of the search's time, and than so many seconds, is ended: a compiler
@@ -134,7 +134,7 @@ class Stages(Entrants):
     def _before_fresh(self) -> Iterable[list[ArmGroup]]:
         """Yield the groups of the stages that say what the fresh blocks are made of."""
         known = self.known
-        if not known.of(Role.TOGETHER, Role.BESIDE):
+        if not known.of(Role.TOGETHER, Role.TOGGLE):
             yield from self._first_looks()
             yield again_groups(known, self.feasible, FEASIBLE_BLOCKS)
             if self._sizes.races and not known.of(Role.SCREEN, Role.ELIMINATE):
@@ -144,9 +144,9 @@ class Stages(Entrants):
             yield from self._more_looks()
         # A try may take the time in which the longest of a set would be confirmed: then rounds are of the others.
         is_cut = set(self._confirmable) < set(self.promising)
-        if not known.of(Role.BESIDE) and (is_cut or not known.of(Role.TOGETHER)):
+        if not known.of(Role.TOGGLE) and (is_cut or not known.of(Role.TOGETHER)):
             yield from self._rounds()
-        yield [group] if (group := self._beside()) else []
+        yield [group] if (group := self._toggle()) else []
         if self.together.clashes or not self._time or self._time.takes_a_try(self._confirmable):
             yield self.together.groups(self._confirmable, self._strongest)
 
@@ -186,28 +186,30 @@ class Stages(Entrants):
         """Return what is on in a round that has not begun, and how many blocks it has; 0 for none."""
         most = ELIMINATE_BLOCKS if ahead.number == 1 else USUAL_BLOCKS
         if self._time:
-            on, open_ = self._confirmable, self._open_beside
+            on, open_ = self._confirmable, self._open_to_toggle
             return self._time.round(ahead.on, on, most, spare=ahead.is_spare, open_=open_)
         return ahead.on, 0 if ahead.is_spare else most
 
-    def _beside(self) -> ArmGroup | None:
+    def _toggle(self) -> ArmGroup | None:
         """Return what tells whether what takes long pays beside the rest, where no round had time for it."""
-        if (begun := as_begun(self.known)) or self._time is None or self.known.of(Role.TOGETHER):
+        if (begun := begun_toggle(self.known)) or self._time is None or self.known.of(Role.TOGETHER):
             return begun
-        open_ = self._open_beside
+        open_ = self._open_to_toggle
         base = without_switches(self.promising, open_)
         for count in range(len(open_), 0, -1):
-            if blocks := self._time.beside(base, open_[:count]):
-                return beside_group(self.known, base, open_[:count], blocks)
+            if blocks := self._time.toggle_blocks(base, open_[:count]):
+                return toggle_group(self.known, base, open_[:count], blocks)
         return None
 
     @property
-    def _open_beside(self) -> Set:
+    def _open_to_toggle(self) -> Set:
         """What takes long, was on beside nothing else, and is neither sure to pay nor to be slower; the best first."""
         found, own = self.elimination, self.elimination.estimates
         long = self._time.long(found.able) if self._time else ()
-        untried = (s for s in long if s in own and s not in found.tried)
-        open_ = (s for s in untried if not eliminate.hurts(own[s]) and own[s].log < SURE_ALONE * own[s].se)
+        untried = (s for s in long if s in own and s not in found.in_combination)
+        open_ = (
+            s for s in untried if not eliminate.slows_down(own[s]) and own[s].log < SURE_ALONE * own[s].se
+        )
         return tuple(sorted(open_, key=lambda switch: -own[switch].log))
 
     def _fresh(self) -> ArmGroup | None:

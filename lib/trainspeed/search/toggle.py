@@ -14,16 +14,16 @@ from trainspeed.search.switch import Set, Switch
 SEEDS = 40 * SEEDS_APART  # behind those of looks and rounds
 
 
-def beside_group(known: Known, base: Set, long: Set, blocks: int) -> ArmGroup:
+def toggle_group(known: Known, base: Set, long: Set, blocks: int) -> ArmGroup:
     """Return the arms: what is promising without what takes long, and with each of these."""
     arms = (base, *((*base, switch) for switch in long))
     return _group(known, arms, blocks)
 
 
-def as_begun(known: Known) -> ArmGroup | None:
+def begun_toggle(known: Known) -> ArmGroup | None:
     """Return the arms as they began; None where they have not begun, or no two of them have a run."""
-    ran = known.of(Role.BESIDE)
-    counts = [count for one in ran if (count := one.run.label.removeprefix(Role.BESIDE)).isdecimal()]
+    ran = known.of(Role.TOGGLE)
+    counts = [count for one in ran if (count := one.run.label.removeprefix(Role.TOGGLE)).isdecimal()]
     arms = sorted({one.on for one in ran}, key=len)
     if not counts or len(arms) < 2:
         return None
@@ -31,17 +31,17 @@ def as_begun(known: Known) -> ArmGroup | None:
     return _group(known, tuple(named), int(counts[0]))
 
 
-def tried_beside(known: Known) -> frozenset[Switch]:
+def toggled(known: Known) -> frozenset[Switch]:
     """Return the switches that were on in one of the arms and not in all."""
-    on = [one.on for one in known.of(Role.BESIDE)]
+    on = [one.on for one in known.of(Role.TOGGLE)]
     return frozenset().union(*on) - frozenset.intersection(*on) if on else frozenset()
 
 
 def blocks_had(known: Known) -> int:
     """Return how many blocks there were."""
-    return len({one.run.trial.seed for one in known.of(Role.BESIDE)})
+    return len({one.run.trial.seed for one in known.of(Role.TOGGLE)})
 
 
 def _group(known: Known, arms: tuple[Set, ...], blocks: int) -> ArmGroup:
     seed = known.start.seed + SEEDS
-    return ArmGroup(label=f"{Role.BESIDE}{blocks}", seed=seed, arms=arms, blocks=blocks)
+    return ArmGroup(label=f"{Role.TOGGLE}{blocks}", seed=seed, arms=arms, blocks=blocks)
