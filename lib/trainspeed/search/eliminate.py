@@ -225,8 +225,8 @@ class Elimination:
         What takes long stays if it pays beside the rest, where it was tried so.
         """
         found, tried = self._model(0), toggled(self.known)
-        is_replayed = self.rounds or found is None
-        on = self.on if is_replayed else best_set(found, self.able, pays, self._together(0))
+        sure = best_set(found, self.able, pays, self._together(0)) if found and not self.rounds else None
+        on = self.on if sure is None else sure
         if not tried or self.model is None:
             return on
         base = tuple(switch for switch in on if switch not in tried)

@@ -105,7 +105,7 @@ class Entrants:
     def _long(self) -> Set:
         """Switches, such as a compiler, that leave no time for a screen with them, where there is some without them.
 
-        They are looked at alone, and come in with the elimination.
+        They come in with the elimination, or are on and off beside what it leaves: see `toggle`.
         """
         slow = long_switches(costs_of(self.feasible), self._usual)
         if begun := self.known.of(Role.SCREEN):

@@ -66,16 +66,14 @@ class TimeLeft:
         fewer = self.blocks(short, promising, most, spare=spare) if short else 0
         rest = without_switches(promising, open_)
         possible = self.toggle_blocks(rest, open_) if short and open_ else 0
-        for number in sorted(
-            {min(possible, most_blocks) for most_blocks in TOGGLE_BLOCKS} - {0}, reverse=True
-        ):
+        for number in dict.fromkeys(min(possible, usual) for usual in TOGGLE_BLOCKS if possible):
             own = self._without_toggle(open_, number).blocks(short, rest, most, spare=spare)
             if own or spare:
                 return short, own
         return (short, fewer) if fewer > whole else (on, whole)
 
     def _without_toggle(self, long: Set, blocks: int) -> TimeLeft:
-        """Return the time without such blocks, and without what the fresh ones take longer with what takes long."""
+        """Return the time without so many blocks with it off and on, and without what it adds to the fresh blocks."""
         more_s = sum(self.costs.more_s.get(switch, 0.0) for switch in long)
         block_s = (1 + len(long)) * self.costs.of(()) + more_s
         fresh_s = min(self.confirm, MIN_BLOCKS) * more_s

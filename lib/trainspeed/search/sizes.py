@@ -14,8 +14,8 @@ What is left out where time is short, in this order:
 So it is planned with the longest runs that may come. What is left over as a stage ends is spent: see `in_time`.
 
 Where a few switches, such as a compiler, make every run long, they leave no time for a screen: then it is one without
-them, and they are looked at alone once more, which takes fewer runs. So is all that looked quick where there is no
-screen at all.
+them, and they are on and off beside all that is promising, which takes fewer runs: see `toggle`. Where there is no
+screen at all, what looked quick is looked at alone once more.
 """
 
 from __future__ import annotations
@@ -90,9 +90,8 @@ class Sizes:
         """
         likely = tuple(dict.fromkeys((*entered, *promising))) if self._screens_yet(known) else promising
         runs = self.runs(len(raced))
-        if not set(long).isdisjoint(promising) and (
-            len(long) > 1 or not self.looks
-        ):  # never beside all others
+        alone_only = len(long) > 1 or not self.looks  # no block has all that takes long beside the others
+        if alone_only and not set(long).isdisjoint(promising):
             runs[Role.TOGETHER] = TOGETHER_RUNS
         plain_s, all_s = costs.of(()), costs.of(likely)
         run_s = {
