@@ -11,12 +11,20 @@ from trainspeed.core.paths import ROOT
 from trainspeed.core.run import Status
 from trainspeed.core.runs import RunSet
 from trainspeed.judge.ceilings import ceilings_of
+from trainspeed.judge.check_list import LINES
+from trainspeed.judge.check_turns import agrees_with_itself
+from trainspeed.judge.checks import CheckOutcome
+
+
+def recorded(name: str) -> RunSet:
+    """Return all runs of a record."""
+    return RunSet(Ledger(ROOT / "data/measured" / name).read()[0])
 
 
 @pytest.fixture(scope="module")
 def runs() -> RunSet:
     """All runs of the record."""
-    return RunSet(Ledger(ROOT / "data/measured/nvidia-h100").read()[0])
+    return recorded("nvidia-h100")
 
 
 def test_every_run_ended_well_on_the_gpu(runs):
@@ -52,7 +60,7 @@ def _resnet_per_s(runs: RunSet, precision: str) -> list[float]:
 @pytest.fixture(scope="module")
 def searched() -> RunSet:
     """All runs of the record of switches."""
-    return RunSet(Ledger(ROOT / "data/measured/nvidia-h100-switches").read()[0])
+    return recorded("nvidia-h100-switches")
 
 
 def test_each_of_pytorchs_levers_of_a_gpu_was_seen_in_effect(searched):
@@ -77,3 +85,25 @@ def test_where_the_gpu_waits_for_the_host_graphs_of_its_kernels_bring_most(searc
 def test_what_did_not_end_in_its_time_is_a_row(searched):
     late = [dict(run.trial.levers)["compile_mode"] for run in searched if run.status is not Status.OK]
     assert late == ["max-autotune", "max-autotune-no-cudagraphs"]
+
+
+def test_kerass_levers_on_jax_were_seen_in_effect_on_a_gpu():
+    searched = recorded("nvidia-h100-jax").ok()
+    assert {run.machine["device"] for run in searched} == {"gpu"}
+    asked = {(name, value): run.in_effect[name] for run in searched for name, value in run.trial.levers}
+    asked |= {("precision", run.trial.precision): run.in_effect["precision"] for run in searched}
+
+    assert set(asked) >= {("pure_bf16", "on"), ("steps_per_call", "epoch"), ("precision", "bf16")}
+    in_effect = {lever: seen for lever, (seen, _) in asked.items() if lever != ("precision", "default")}
+    assert {lever: seen for lever, seen in in_effect.items() if seen != lever[1]} == {}
+
+
+def test_no_check_of_the_instrument_found_a_fault_there_and_noise_is_no_proof():
+    checked = recorded("nvidia-h100-check")
+    found = {line: [check for make in makers for check in make(checked)] for line, makers in LINES.items()}
+    every = [check for checks in found.values() for check in checks]
+
+    assert not [check for check in every if check.outcome is CheckOutcome.NOT_OK]
+    assert sum(check.outcome is CheckOutcome.OK for check in every) >= 5
+    (itself,) = agrees_with_itself(checked)
+    assert itself.outcome is CheckOutcome.UNDECIDED and "half-width 17 %" in itself.measured

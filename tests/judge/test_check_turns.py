@@ -30,7 +30,8 @@ def runs(again=QUIET, longer=tuple(1.1 * ratio for ratio in QUIET)):
     ("again", "outcome"),
     [
         (QUIET, CheckOutcome.OK),
-        (NOISY, CheckOutcome.OK),  # wide, and it covers 1
+        ((1.0, 1.08, 0.94, 1.02, 0.97, 1.0), CheckOutcome.OK),  # covers 1, narrow enough to tell
+        (NOISY, CheckOutcome.UNDECIDED),  # covers 1, and would with a favour of a tenth, too
         (tuple(1.01 * ratio for ratio in QUIET), CheckOutcome.OK),  # misses 1, and does not matter
         (tuple(1.02 * ratio for ratio in QUIET), CheckOutcome.UNDECIDED),  # misses 1, and may matter
         (tuple(1.05 * ratio for ratio in QUIET), CheckOutcome.NOT_OK),

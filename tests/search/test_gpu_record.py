@@ -1,8 +1,9 @@
-"""A search that ran on an H100, drawn again: what its fresh blocks say, and what it would do with its time today."""
+"""Searches that ran on an H100, drawn again: what fresh blocks say, and what one would do with its time today."""
 
 from __future__ import annotations
 
 import math
+from statistics import mean, median
 
 import pytest
 
@@ -32,10 +33,15 @@ FIELDS = {"batch_size": 256, "image_size": 32, "images_per_epoch": 10240, "epoch
 BUDGET_S = 376.1
 
 
+def recorded(name: str) -> RunSet:
+    """Return all runs of a record."""
+    return RunSet(Ledger(ROOT / "data/measured" / name).read()[0])
+
+
 @pytest.fixture(scope="module")
 def runs() -> RunSet:
     """All runs of the record."""
-    return RunSet(Ledger(ROOT / "data/measured/nvidia-h100-confirmed").read()[0])
+    return recorded("nvidia-h100-confirmed")
 
 
 @pytest.fixture(scope="module")
@@ -104,3 +110,36 @@ def test_what_brings_most_has_its_fresh_blocks_now(plain, runs):
     graphs = next(s for s in plain.candidates.switches if s.lever == "compile_mode")
     alone = continued([plain], before)[0].elimination.estimates[graphs]
     assert alone.log > math.log(1.5)
+
+
+@pytest.fixture(scope="module")
+def best() -> RunSet:
+    """All runs of a search with the same levers that had time for CUDA graphs in fresh blocks."""
+    return recorded("nvidia-h100-best")
+
+
+def test_cuda_graphs_are_confirmed_in_fresh_blocks_with_what_was_kept_beside_them(plain, best):
+    search = continued([plain], best)[0]
+    total = search.confirmation.total
+
+    assert (total.outcome, total.blocks) == (Outcome.FASTER, 6) and total.low > 2.5
+    graphs = {"channels_last", "compiled", "CUDA graphs", "weights and images in bf16, no autocast"}
+    assert named(search.kept) == graphs
+
+
+def test_what_is_claimed_is_the_ratio_of_turns_of_the_same_round(plain, best):
+    """By hand, without the code that judges: the median over blocks of the median over rounds."""
+    total = continued([plain], best)[0].confirmation.total
+    blocks = {}
+    for run in best.role(Role.RECIPE):
+        blocks.setdefault(run.block, {})["set" if run.trial.compile else "plain"] = run
+    ratios = [
+        median(
+            mean(slow.epoch_s) / mean(fast.epoch_s)
+            for slow, fast in zip(of["plain"].turns, of["set"].turns, strict=True)
+        )
+        for of in blocks.values()
+    ]
+
+    assert len(ratios) == 6 and median(ratios) == pytest.approx(total.speedup, rel=0.02)
+    assert total.low >= 0.99 * min(ratios) and total.high <= 1.01 * max(ratios)

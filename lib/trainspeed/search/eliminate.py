@@ -21,7 +21,7 @@ from trainspeed.search.known import ArmGroup, Known
 from trainspeed.search.model import Model, model
 from trainspeed.search.switch import Set, Switch
 from trainspeed.search.together import Together
-from trainspeed.search.toggle import toggled
+from trainspeed.search.toggle import TOGGLE_SURE, toggled
 
 # Gain, as a logarithm, below which a switch is not worth a line, and standard errors that it has to be sure by: what a
 # null reaches once in 70 times, and there are several rounds in which it may.
@@ -35,9 +35,9 @@ MOST_INVOLVED = 12  # switches with interactions of which every set is looked at
 Pays = Callable[[Estimate], bool]
 
 
-def pays(estimate: Estimate) -> bool:
+def pays(estimate: Estimate, sure: float = SURE) -> bool:
     """Whether a switch brings enough, surely enough, to stay on."""
-    return estimate.log >= max(LEAST, SURE * estimate.se)
+    return estimate.log >= max(LEAST, sure * estimate.se)
 
 
 def may_pay(estimate: Estimate) -> bool:
@@ -230,7 +230,8 @@ class Elimination:
         if not tried or self.model is None:
             return on
         base = tuple(switch for switch in on if switch not in tried)
-        long = (s for s in self.able if s in tried and pays(_part(self.model, s, (*base, s))))
+        parts = {s: _part(self.model, s, (*base, s)) for s in self.able if s in tried}
+        long = (s for s, part in parts.items() if pays(part, TOGGLE_SURE))
         return (*base, *long)
 
     @property

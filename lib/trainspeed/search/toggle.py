@@ -12,6 +12,9 @@ from trainspeed.search.known import ArmGroup, Known
 from trainspeed.search.switch import Set, Switch
 
 SEEDS = 40 * SEEDS_APART  # behind those of looks and rounds
+# Standard errors that it has to pay by: two or four blocks tell little of the scatter that these come from, and what
+# brings nothing would cost the reader its minutes in every training.
+TOGGLE_SURE = 2.8
 
 
 def toggle_group(known: Known, base: Set, long: Set, blocks: int) -> ArmGroup:

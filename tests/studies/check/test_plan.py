@@ -63,6 +63,19 @@ def test_a_training_takes_turns_with_itself_and_with_one_of_more_steps(planned):
     assert {run.trial.steps_per_epoch for run in runs} == {10, 11}
 
 
+@pytest.mark.parametrize(
+    ("devices", "asked", "sizes"),
+    [
+        ((2, "CPU core"), {}, (8, 16)),
+        ((1, "GPU"), {}, (256, 32)),
+        ((1, "GPU"), {"batch_size": 4, "image_size": 16}, (4, 16)),
+    ],
+)
+def test_its_steps_keep_the_device_busy_unless_others_are_asked_for(planned, devices, asked, sizes):
+    plan = planned(devices=devices, **asked)
+    assert {(trial.batch_size, trial.image_size) for trial in plan.turns.trials} == {sizes}
+
+
 def test_every_probe_runs_alone_in_every_framework_once(planned):
     runs = [run for run in schedule(planned().sets, 0) if run.trial.phase.probe]
     assert {(run.trial.framework, run.trial.name) for run in runs} == {
