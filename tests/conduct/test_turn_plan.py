@@ -30,17 +30,18 @@ def planned(group, device="cpu"):
     """Return the plan after the group's first block."""
     plan = TurnPlan(device=device, turn_s=5.0)
     assert plan.side_by_side(group, group, ROUNDS) == 1, "how long a first epoch takes alone"
-    plan.turn(group, ROUNDS, [1.0] * len(group))
+    plan.turns(group, ROUNDS, [1.0] * len(group))
     return plan
 
 
 def test_a_turn_has_as_many_epochs_in_every_block_by_the_pace_of_the_first_that_has_one():
     group, plan = group_of(*PAIR), TurnPlan(device="cpu", turn_s=5.0)
 
-    assert plan.turn(group, ROUNDS, []).epochs == 1, "no arm has come so far: nothing is kept"
-    assert plan.turn(group, ROUNDS, [1.0, 1.0]).epochs == 5
-    assert plan.turn(group, ROUNDS, [0.1, 0.1]).epochs == 5
-    assert plan.turn(group, 2, [0.1, 0.1]).epochs == 50, "of other rounds"
+    assert plan.turns(group, ROUNDS, []).each.epochs == 1, "no arm has come so far: nothing is kept"
+    first = plan.turns(group, ROUNDS, [1.0, 1.0])
+    assert (first.rounds, first.each.epochs) == (20, 1)
+    assert plan.turns(group, ROUNDS, [0.1, 0.1]) == first
+    assert plan.turns(group, 2, [0.1, 0.1]).each.epochs == 5, "of other rounds"
 
 
 def test_from_the_second_block_on_arms_begin_at_once_each_on_a_core():

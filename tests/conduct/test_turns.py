@@ -20,12 +20,15 @@ from trainspeed.conduct.forked_run import RunOutcome
 from trainspeed.conduct.turn_plan import places_of
 from trainspeed.conduct.turns import (
     FEW_ROUNDS,
+    MOST_ROUNDS,
     ROUNDS,
+    SHORTEST_TURN_S,
     TURN_S,
-    epochs_of_a_turn,
+    Turns,
     measure_in_turns,
     orders,
     turn_of_calls,
+    turns_of_epochs,
 )
 from trainspeed.conduct.worker_process import WorkerProcess
 from trainspeed.core.run import Status
@@ -57,18 +60,35 @@ def test_the_order_comes_from_the_seed():
     assert list(orders(5, ROUNDS, "a")) == list(orders(5, ROUNDS, "a")) != list(orders(5, ROUNDS, "b"))
 
 
+@pytest.mark.parametrize("epoch_s", [0.003, 0.05, 0.1, 0.133, 0.2, 0.3, 0.5, 0.7, 9.0])
+@pytest.mark.parametrize("device", ["cpu", "gpu"])
+@pytest.mark.parametrize("rounds", [ROUNDS, FEW_ROUNDS])
+def test_turns_are_as_short_as_may_be_and_take_their_time_all_together(epoch_s, device, rounds):
+    turns = turns_of_epochs([epoch_s], TURN_S, 4, device=device, rounds=rounds)
+    all_s, turn_s = turns.rounds * turns.each.epochs * epoch_s, turns.each.epochs * epoch_s
+
+    assert not turns.rounds % 2 and rounds <= turns.rounds <= MOST_ROUNDS
+    assert all_s == pytest.approx(max(rounds * TURN_S, rounds * epoch_s), rel=0.35)
+    assert turn_s >= 0.5 * SHORTEST_TURN_S[device]
+    if turns.rounds < MOST_ROUNDS and turns.each.epochs > 1:
+        assert turn_s < 2 * SHORTEST_TURN_S[device]
+
+
 @pytest.mark.parametrize(
-    ("epoch_s", "epochs"), [([TURN_S / 8], 8), ([TURN_S / 12, TURN_S / 4], 6), ([9 * TURN_S], 1), ([], 1)]
+    ("epoch_s", "rounds", "epochs"),
+    [([0.1, 0.1, 0.2], 18, 1), ([0.2, 0.2], 12, 1), ([0.3, 0.002], 4, 4), ([2.0], 4, 1), ([], 4, 1)],
 )
-def test_turns_take_their_time_on_average_with_as_many_epochs_for_every_arm(epoch_s, epochs):
-    assert epochs_of_a_turn(epoch_s, TURN_S, epochs=4) == epochs
+def test_the_fastest_arm_has_the_shortest_turn(epoch_s, rounds, epochs):
+    """A turn of one epoch of 2 ms would show how cold the caches are."""
+    turns = turns_of_epochs(epoch_s, 0.6, epochs=4, device="cpu")
+    assert (turns.rounds, turns.each.epochs) == (rounds, epochs)
 
 
-@pytest.mark.parametrize(("asked", "epochs"), [(3, 1), (6, 1), (7, 2), (100, 25)])
-def test_a_run_trains_all_epochs_that_were_asked_for(asked, epochs):
+@pytest.mark.parametrize("asked", [3, 6, 7, 25, 100])
+def test_a_run_trains_all_epochs_that_were_asked_for(asked):
     """However long they take: the articles trained for 100."""
-    assert epochs_of_a_turn([TURN_S], TURN_S, asked) == epochs
-    assert EPOCHS_BEFORE_TURNS + ROUNDS * epochs >= asked
+    turns = turns_of_epochs([TURN_S], TURN_S, asked, device="cpu")
+    assert asked <= EPOCHS_BEFORE_TURNS + turns.rounds * turns.each.epochs < asked + 20
 
 
 @pytest.mark.parametrize(("asked", "calls"), [(3, 1), (4, 1), (5, 2), (100, 25)])
@@ -99,7 +119,9 @@ def begin(worker, *requests, timeout_s=60):
 
 
 def measure(worker, *requests, **options):
-    return measure_in_turns(begin(worker, *requests, **options), "seed", lambda epoch_s: TakeTurn(epochs=3))
+    return measure_in_turns(
+        begin(worker, *requests, **options), "seed", lambda epoch_s: Turns(each=TakeTurn(epochs=3))
+    )
 
 
 def test_each_arm_has_a_turn_in_every_round(worker):
@@ -129,7 +151,7 @@ def test_arms_that_may_begin_at_once_train_their_second_epoch_one_by_one_when_al
 
     def turn(epoch_s):
         assert epoch_s == [0.1, 0.05], "not of the first ones"
-        return TakeTurn(epochs=3)
+        return Turns(each=TakeTurn(epochs=3))
 
     starts = [partial(start, one) for one in requests]
     outcomes = measure_in_turns(starts, "seed", turn, at_once=at_once, ends_at_once=2)
@@ -155,7 +177,9 @@ def test_arms_end_at_once_also_where_they_begin_one_after_the_other():
 
     arms = [partial(Told, RunOutcome(status=Status.OK)) for _ in range(3)]
     for ends_at_once in (None, 2):
-        measure_in_turns(arms, "seed", lambda epoch_s: TakeTurn(epochs=1), ends_at_once=ends_at_once)
+        measure_in_turns(
+            arms, "seed", lambda epoch_s: Turns(each=TakeTurn(epochs=1)), ends_at_once=ends_at_once
+        )
 
     assert said == [*["finish", "end"] * 3, *["finish", "finish", "end", "end", "finish", "end"]]
 
@@ -210,7 +234,7 @@ def test_an_arm_that_is_still_being_built_ends_with_one_that_does_not_fit_beside
         return begun[-1]
 
     starts, both = [partial(start, one) for one in requests], {"at_once": 2, "ends_at_once": 2}
-    assert measure_in_turns(starts, "seed", lambda epoch_s: TakeTurn(epochs=1), **both) is None
+    assert measure_in_turns(starts, "seed", lambda epoch_s: Turns(each=TakeTurn(epochs=1)), **both) is None
     assert begun[1]._pid is None, "it has ended"
 
 
@@ -249,7 +273,7 @@ def test_calls_take_turns_too_and_what_fails_in_its_first_call_leaves(convolver)
         for trial in (behaving(), behaving(Buggy), behaving(devices=2))
     ]
     outcomes = measure_in_turns(
-        begin(convolver, *requests), "seed", lambda epoch_s: turn_of_calls(1e-6, calls=8)
+        begin(convolver, *requests), "seed", lambda epoch_s: Turns(each=turn_of_calls(1e-6, calls=8))
     )
 
     assert [outcome.status for outcome in outcomes] == [Status.OK, Status.CRASHED, Status.OK]
@@ -270,29 +294,24 @@ def test_calls_take_turns_too_and_what_fails_in_its_first_call_leaves(convolver)
 
 
 @pytest.mark.parametrize(
-    ("disturbed", "rounds"),
+    ("planned", "disturbed", "rounds"),
     [
-        ((), 4),
-        ((1, 2), 4),  # two are left
-        ((0, 1, 2), 6),
-        ((0, 1, 2, 4, 5), 6),  # no more than that, in the time of which others are measured
-        ((0, 1, 2, 3), 4),  # whoever runs all the time would do so in further rounds, too
+        (4, (), 4),
+        (4, (1, 2), 4),  # two are left
+        (4, (0, 1, 2), 6),
+        (4, (0, 1, 2, 4, 5), 6),  # no more than that, in the time of which others are measured
+        (4, (0, 1, 2, 3), 4),  # whoever runs all the time would do so in further rounds, too
+        (12, range(8), 12),  # a third is left
+        (12, range(9), 14),
+        (2, (0,), 2),  # where nothing is to be decided
     ],
 )
-def test_where_others_disturb_rounds_there_are_more_in_pairs(disturbed, rounds):
+def test_where_others_disturb_rounds_there_are_more_in_pairs(planned, disturbed, rounds):
     """In a pair every arm comes once before and once after every other one."""
     arms = [FakeRun(RunOutcome(status=Status.OK), which) for which in (disturbed, ())]
 
-    measure_in_turns([lambda run=run: run for run in arms], "seed", lambda epoch_s: TakeTurn(epochs=1))
+    turns = Turns(rounds=planned, each=TakeTurn(epochs=1))
+
+    measure_in_turns([lambda run=run: run for run in arms], "seed", lambda epoch_s: turns)
 
     assert [run.rounds for run in arms] == [[*range(rounds)]] * 2
-
-
-def test_where_nothing_is_to_be_decided_there_are_no_more_rounds():
-    arms = [FakeRun(RunOutcome(status=Status.OK), (0,)) for _ in range(2)]
-
-    measure_in_turns(
-        [lambda run=run: run for run in arms], "seed", lambda epoch_s: TakeTurn(epochs=1), rounds=FEW_ROUNDS
-    )
-
-    assert [run.rounds for run in arms] == [[0, 1]] * 2

@@ -91,11 +91,11 @@ def test_kerass_levers_on_jax_were_seen_in_effect_on_a_gpu():
     searched = recorded("nvidia-h100-jax").ok()
     assert {run.machine["device"] for run in searched} == {"gpu"}
     asked = {(name, value): run.in_effect[name] for run in searched for name, value in run.trial.levers}
-    asked |= {("precision", run.trial.precision): run.in_effect["precision"] for run in searched}
 
-    assert set(asked) >= {("pure_bf16", "on"), ("steps_per_call", "epoch"), ("precision", "bf16")}
-    in_effect = {lever: seen for lever, (seen, _) in asked.items() if lever != ("precision", "default")}
-    assert {lever: seen for lever, seen in in_effect.items() if seen != lever[1]} == {}
+    assert set(asked) == {("pure_bf16", "on"), ("steps_per_call", "epoch")}
+    assert {lever: seen for lever, (seen, _) in asked.items() if seen != lever[1]} == {}
+    (bf16,) = (run for run in searched if run.trial.precision == "bf16")
+    assert set(bf16.effective_precision.dtypes) == {"bfloat16"}
 
 
 def test_no_check_of_the_instrument_found_a_fault_there_and_noise_is_no_proof():

@@ -11,7 +11,7 @@ from statistics import fmean
 from typing import Any
 
 from trainspeed.conduct.plan import Planned
-from trainspeed.conduct.turns import ROUNDS, TURN_S, epochs_of_a_turn, turn_of_calls
+from trainspeed.conduct.turns import ROUNDS, TURN_S, turn_of_calls, turns_of_epochs
 from trainspeed.conduct.workers import WorkerKind
 from trainspeed.core.convolution import CPU_LIBRARIES, AnyTrial, Conv2dTrial
 from trainspeed.core.errors import UserError
@@ -135,8 +135,8 @@ def run_s(trial: AnyTrial, device: str, *, rounds: int = 0, turn_s: float = TURN
         trace_s += KERNELS_S[trial.framework]
     epochs = trial.epochs
     if rounds:
-        of_a_turn = epochs_of_a_turn([epoch_s], turn_s, trial.epochs, rounds=rounds)
-        epochs = EPOCHS_BEFORE_TURNS + rounds * of_a_turn
+        turns = turns_of_epochs([epoch_s], turn_s, trial.epochs, device=device, rounds=rounds)
+        epochs = EPOCHS_BEFORE_TURNS + turns.rounds * turns.each.epochs
     return begin_s + trace_s * depth + epochs * epoch_s
 
 

@@ -43,7 +43,7 @@ class PlannedGroup:
 
     @property
     def rounds(self) -> int:
-        """Rounds of turns in a block."""
+        """How many turns of usual length each arm has time for in a block."""
         return ROUNDS if self.core or self.most >= FEWEST else FEW_ROUNDS
 
     @property

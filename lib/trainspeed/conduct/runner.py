@@ -48,7 +48,7 @@ class Runner:
         start: Starts a worker: see `Workers`.
         timeout_s: Seconds after which a run is ended; of a run that takes turns, a turn.
         turn_s: Seconds that an arm trains or calls, about, before it is the next one's turn.
-        rounds: How many turns each arm has in a block.
+        rounds: How many turns of `turn_s` each arm has time for in a block.
         gpu_uuids: GPUs to use, in the order of CUDA_VISIBLE_DEVICES.
         monitor: Path of the monitor's CSV, relative to the ledger.
         node: The fleet's name of this machine: see `Run`.
@@ -129,9 +129,9 @@ class Runner:
         ]
         seed = f"{some[0].trial.seed}:{some[0].block}:{some[0].group}:{subgroup}"
         bystanders = Bystanders(max(map(self._gpus_of, some), key=len), self.gpus_in_use)
-        turn = partial(self._turns.turn, group, self.rounds)
+        turns = partial(self._turns.turns, group, self.rounds)
         together = {"at_once": at_once, "ends_at_once": ends_at_once}
-        outcomes = measure_in_turns(begin, seed, turn, rounds=self.rounds, **together)
+        outcomes = measure_in_turns(begin, seed, turns, **together)
         if outcomes is None:
             self._gang_runs.forget()
             return None

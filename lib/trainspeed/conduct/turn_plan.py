@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from trainspeed.conduct.plan import Planned
-from trainspeed.conduct.turns import epochs_of_a_turn, turn_of_calls
+from trainspeed.conduct.turns import Turns, turn_of_calls, turns_of_epochs
 from trainspeed.core.convolution import AnyTrial
 from trainspeed.core.trial import PLAIN_PIPELINES, Trial
 from trainspeed.sensors.processes import usable_cores
@@ -25,28 +25,24 @@ class TurnPlan:
 
     device: str
     turn_s: float
-    _epochs: dict[tuple[int, frozenset[Any]], int] = field(default_factory=dict, init=False)
+    _known: dict[tuple[int, frozenset[Any]], Turns] = field(default_factory=dict, init=False)
     _alone: set[frozenset[Any]] = field(default_factory=set, init=False)
 
-    def turn(self, group: Sequence[Planned], rounds: int, epoch_s: Sequence[float]) -> TakeTurn:
-        """Return what a turn of the group is.
+    def turns(self, group: Sequence[Planned], rounds: int, epoch_s: Sequence[float]) -> Turns:
+        """Return the turns of the group's arms: the same in every block, by the pace of the first.
 
         Args:
-            rounds: How many turns each arm has in a block.
+            rounds: How many turns of `turn_s` each arm has time for in a block.
             epoch_s: Seconds of an epoch of each arm that has come so far.
         """
         if group[0].trial.phase.calls:
             calls = max(planned.trial.calls for planned in group)
-            return turn_of_calls(self.turn_s, calls, rounds=rounds)
-        return TakeTurn(epochs=self.epochs(group, rounds, epoch_s))
-
-    def epochs(self, group: Sequence[Planned], rounds: int, epoch_s: Sequence[float]) -> int:
-        """Return how many epochs make a turn: as many in every block of so many rounds, by the pace of the first."""
+            return Turns(rounds=rounds, each=turn_of_calls(self.turn_s, calls, rounds=rounds))
         if not epoch_s:  # none has come so far: no pace to keep to
-            return 1
+            return Turns(rounds=rounds, each=TakeTurn(epochs=1))
         least = max(planned.trial.epochs for planned in group)
-        epochs = epochs_of_a_turn(epoch_s, self.turn_s, least, rounds=rounds)
-        return self._epochs.setdefault(_key(group, rounds), epochs)
+        turns = turns_of_epochs(epoch_s, self.turn_s, least, device=self.device, rounds=rounds)
+        return self._known.setdefault(_key(group, rounds), turns)
 
     def side_by_side(self, some: Sequence[Planned], group: Sequence[Planned], rounds: int) -> int:
         """Return how many arms are built and train their first epoch at once, as many as may end at once, or one.
@@ -57,7 +53,7 @@ class TurnPlan:
             some: Those that are alive together.
             group: All that are compared.
         """
-        first = _key(group, rounds) not in self._epochs
+        first = _key(group, rounds) not in self._known
         return 1 if first else self.end_at_once(some, group) or 1
 
     def end_at_once(self, some: Sequence[Planned], group: Sequence[Planned]) -> int | None:

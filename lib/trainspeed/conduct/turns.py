@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 import random
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from statistics import fmean
 
 from msgspec.structs import replace
 
 from trainspeed.conduct.forked_run import ForkedRun, RunOutcome
-from trainspeed.core.result import FEWEST_QUIET
+from trainspeed.core.result import fewest_quiet
 from trainspeed.worker.device_errors import crowds
 from trainspeed.worker.events import TakeTurn
 from trainspeed.worker.turns import EPOCHS_BEFORE_TURNS
@@ -18,8 +19,16 @@ from trainspeed.worker.turns import EPOCHS_BEFORE_TURNS
 # Of turns in a block: even, so that every arm comes before every other one equally often. Of two, one disturbed round
 # is half; where nothing is to be decided, that is good enough.
 ROUNDS, FEW_ROUNDS = 4, 2
-MOST_ROUNDS = 6  # where others leave one of them alone; more would take the time of further blocks
-TURN_S = 0.6  # much shorter, and a busy core's scheduler favours whoever has slept
+TURN_S = 0.6
+# The time of these is cut into shorter turns, of an epoch or more. A neighbour that no counter shows made a machine a
+# third slower for seconds at a time: of 24 blocks of a training beside itself (MobileNet, epochs of 0.1 s) the log
+# ratios scattered by 0.047 in 4 turns of 5 epochs, by 0.026 in 10 of 2 and by 0.017 in 20 of 1. The first epoch of a
+# turn, with caches that others had used, took 0.2 to 0.7 % longer, and what was compared with it as well.
+MOST_ROUNDS = 20
+# Of the fastest arm. Shorter, and the caches that others had used would count, a busy core's scheduler would favour
+# whoever has slept, and a GPU's counter of energy would hardly move.
+SHORTEST_TURN_S = {"cpu": 0.1, "gpu": 0.25}
+MORE_ROUNDS = 2  # where others leave too few of them alone; more would take the time of further blocks
 
 
 def orders(arms: int, rounds: int, seed: str) -> Iterator[tuple[int, ...]]:
@@ -35,19 +44,42 @@ def orders(arms: int, rounds: int, seed: str) -> Iterator[tuple[int, ...]]:
         yield tuple(order)
 
 
-def epochs_of_a_turn(epoch_s: Sequence[float], turn_s: float, epochs: int, *, rounds: int = ROUNDS) -> int:
-    """Return how many epochs every arm trains in a turn, one or more.
+@dataclass(frozen=True, kw_only=True)
+class Turns:
+    """The turns of each arm of a block.
 
-    The same for all, so that their accuracies compare; their turns take `turn_s` on average, or longer where a
-    run is to train more epochs.
+    Attributes:
+        rounds: How many turns each has: an even number.
+        each: A turn.
+    """
+
+    rounds: int = ROUNDS
+    each: TakeTurn
+
+
+def turns_of_epochs(
+    epoch_s: Sequence[float], turn_s: float, epochs: int, *, device: str, rounds: int = ROUNDS
+) -> Turns:
+    """Return the turns of arms that train: as short as may be, of an epoch or more.
+
+    With as many epochs for all, so that their accuracies compare. On average they take as long as `rounds` turns of
+    `turn_s`, or longer where a run is to train more epochs.
 
     Args:
         epoch_s: Seconds of an epoch of each arm.
         epochs: Epochs that a run trains at least, those before its turns among them.
+        device: "gpu" or "cpu".
+        rounds: At least.
     """
     mean_s = fmean(epoch_s) if epoch_s else 0.0
-    least = max(1, math.ceil((epochs - EPOCHS_BEFORE_TURNS) / rounds))
-    return max(least, round(turn_s / mean_s)) if mean_s > 0 else least
+    least = max(rounds, epochs - EPOCHS_BEFORE_TURNS)
+    if mean_s <= 0:
+        return Turns(rounds=rounds, each=TakeTurn(epochs=math.ceil(least / rounds)))
+    most = max(least, round(rounds * turn_s / mean_s))
+    shortest = max(most / MOST_ROUNDS, SHORTEST_TURN_S[device] / min(epoch_s))
+    number = max(rounds, 2 * round(most / max(1, round(shortest)) / 2))
+    number = min(number, max(rounds, MOST_ROUNDS))
+    return Turns(rounds=number, each=TakeTurn(epochs=max(math.ceil(least / number), round(most / number))))
 
 
 def turn_of_calls(turn_s: float, calls: int, *, rounds: int = ROUNDS) -> TakeTurn:
@@ -65,15 +97,14 @@ def turn_of_calls(turn_s: float, calls: int, *, rounds: int = ROUNDS) -> TakeTur
 def measure_in_turns(
     begin: Sequence[Callable[[], ForkedRun]],
     seed: str,
-    turn: Callable[[Sequence[float]], TakeTurn],
+    turns: Callable[[Sequence[float]], Turns],
     *,
-    rounds: int = ROUNDS,
     at_once: int = 1,
     ends_at_once: int | None = None,
 ) -> list[RunOutcome] | None:
     """Start every arm, give each a turn in every round, and return how they ended, in the order of `begin`.
 
-    Where others used the machine in all rounds but one, there are two more: what is measured decides nothing of it.
+    Where others used the machine in nearly all rounds, there are two more: what is measured decides nothing of it.
     Where all were disturbed, as by what always runs, there are none.
 
     One arm after the other, or several at once, starts and trains its first epochs, or makes its first calls,
@@ -84,7 +115,7 @@ def measure_in_turns(
     Args:
         begin: Starts an arm's run, which takes turns.
         seed: Of the order of turns.
-        turn: Returns what a turn is, given an epoch's seconds of each arm that has come so far.
+        turns: Returns the turns, given an epoch's seconds of each arm that has come so far.
         at_once: How many start together, each on a core of its own, or all on all.
         ends_at_once: How many look up at the same time what is not timed, after the last turn; None where an arm starts
             and ends on the core of its turns. Where it is given, an arm rests after its first epoch and moves to that
@@ -106,15 +137,15 @@ def measure_in_turns(
                 epoch_s += rested.epoch_s[-1:]
             elif _crowded(run, arms):
                 return None
-    share = turn(epoch_s)
-    quiet = 0
-    for number, order in enumerate(orders(len(arms), max(rounds, MOST_ROUNDS), seed)):
-        if number >= rounds and not ((number - rounds) % 2 or 0 < quiet < FEWEST_QUIET < rounds):
+    planned = turns(epoch_s)
+    quiet, fewest = 0, fewest_quiet(planned.rounds)
+    for number, order in enumerate(orders(len(arms), planned.rounds + MORE_ROUNDS, seed)):
+        if number == planned.rounds and not 0 < quiet < fewest < planned.rounds:
             break
         alive = [index for index in order if arms[index].outcome is None]
         disturbed = False
         for place, index in enumerate(alive):
-            taken = arms[index].take_turn(replace(share, round=number, place=place))
+            taken = arms[index].take_turn(replace(planned.each, round=number, place=place))
             if taken is None and _crowded(arms[index], arms):
                 return None
             disturbed |= taken is not None and taken.disturbed

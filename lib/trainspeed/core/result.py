@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from statistics import median
@@ -15,9 +16,14 @@ from trainspeed.core.quantities import Amount, Count, Durations, Elapsed, Name, 
 from trainspeed.core.trial import LAYOUTS
 
 DISTURBED_CORES = 0.2  # used by others: from there on a turn's times were seen to change
-FEWEST_QUIET = 2  # turns that tell by themselves how fast a run is
+FEWEST_QUIET, QUIET_SHARE = 2, 1 / 3  # of turns: these tell by themselves how fast a run is
 # Kinds of work that have a switch for TF32 of their own, in PyTorch.
 CONVOLUTIONS, PRODUCTS = TF32_WORK = ("convolutions", "matrix products")
+
+
+def fewest_quiet(turns: int) -> int:
+    """Return how many of so many turns have to be left alone by others, so that these alone count."""
+    return max(FEWEST_QUIET, math.ceil(turns * QUIET_SHARE))
 
 
 class EffectivePrecision(msgspec.Struct, frozen=True, kw_only=True):
@@ -260,9 +266,9 @@ class RunResult(Inspection, CallTimes):
 
     @property
     def counted_turns(self) -> tuple[Turn, ...]:
-        """The turns that tell how fast it is: those that others left alone; all where these are fewer than 2."""
+        """The turns that tell how fast it is: those that others left alone; all where these are too few."""
         quiet = tuple(turn for turn in self.turns if not turn.is_disturbed)
-        return quiet if len(quiet) >= FEWEST_QUIET else self.turns
+        return quiet if len(quiet) >= fewest_quiet(len(self.turns)) else self.turns
 
     @property
     def median_call_s(self) -> float | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from trainspeed.core.result import FEWEST_QUIET
+from trainspeed.core.result import fewest_quiet
 from trainspeed.core.run import Run
 
 
@@ -13,13 +13,13 @@ def common_rounds(runs: Iterable[Run]) -> frozenset[int]:
 
     Who slows one run down more than the other, as who takes the core of one of two threads, would decide which is
     faster. A round is left out for what others did in it, never for what was measured in it, and of all runs at once;
-    where fewer than 2 would be left, all count.
+    where too few would be left, all count: see `fewest_quiet`.
     """
     known = list(runs)
     rounds = frozenset.intersection(*(frozenset(run.round_s) for run in known)) if known else frozenset()
     disturbed = {turn.round for run in known for turn in run.turns if turn.is_disturbed}
     quiet = rounds - disturbed
-    return quiet if len(quiet) >= FEWEST_QUIET else rounds
+    return quiet if len(quiet) >= fewest_quiet(len(rounds)) else rounds
 
 
 def are_disturbed(runs: Iterable[Run]) -> bool:

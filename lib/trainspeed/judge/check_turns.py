@@ -17,7 +17,10 @@ WIDEST = 0.1  # half-width: a wider interval would cover 1 even if one arm were 
 
 def agrees_with_itself(runs: RunSet) -> list[Check]:
     """Return whether a training that is measured twice in each block is as fast as itself."""
-    name, expected = "A training is as fast as itself", f"covers 1, or lies within 2 %; half-width at most {percent(WIDEST)}"
+    name, expected = (
+        "A training is as fast as itself",
+        f"covers 1, or lies within 2 %; half-width at most {percent(WIDEST)}",
+    )
     found = [
         Check(name=name, expected=expected, framework=v.baseline.framework, **vars(_itself(v)))
         for v in controls(runs)
@@ -33,7 +36,9 @@ def _itself(verdict: Verdict) -> Finding:
     if verdict.outcome in (Outcome.FASTER, Outcome.SLOWER):
         outcome = CheckOutcome.NOT_OK
         reason = "one of the two arms is favoured: every verdict here may be off by as much"
-    elif verdict.outcome is not Outcome.SAME and (half_width > WIDEST or not verdict.low <= 1 <= verdict.high):
+    elif verdict.outcome is not Outcome.SAME and (
+        half_width > WIDEST or not verdict.low <= 1 <= verdict.high
+    ):
         outcome, reason = CheckOutcome.UNDECIDED, NOISY
     measured = f"{_size(verdict)}, half-width {percent(half_width)}"
     return Finding(measured=measured, outcome=outcome, reason=reason)

@@ -13,7 +13,8 @@ from trainspeed.worker.data.sets import Images
 from trainspeed.worker.gang import Gang
 from trainspeed.worker.timing import Another
 
-EVALUATION_BATCH = 128  # images, at most: of large ones, those of a training of few did not fit
+EVALUATION_BATCH = 128  # images, at most
+SMALL_PX = 32  # in height, up to which as many fit: of larger ones, those of a training of few did not
 
 
 class Training(Protocol):
@@ -140,5 +141,8 @@ class Backend(Protocol):
 
 
 def evaluation_batch(trial: Trial) -> int:
-    """Return how many test images are evaluated at once: what fits into memory in training fits then, too."""
-    return min(EVALUATION_BATCH, 2 * trial.batch_size)
+    """Return how many test images are evaluated at once: what fits into memory in training fits then, too.
+
+    Many small batches take TensorFlow's eager calls twice as long as a few large ones.
+    """
+    return EVALUATION_BATCH if trial.image_size <= SMALL_PX else min(EVALUATION_BATCH, 2 * trial.batch_size)
