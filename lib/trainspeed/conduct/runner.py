@@ -47,7 +47,7 @@ class Runner:
         machine: The machine as in the ledger.
         start: Starts a worker: see `Workers`.
         timeout_s: Seconds after which a run is ended; of a run that takes turns, a turn.
-        turn_s: Seconds that an arm trains or calls, about, before it is the next one's turn.
+        turn_s: Seconds of a turn, about; trainings have more and shorter ones in the same time.
         rounds: How many turns of `turn_s` each arm has time for in a block.
         gpu_uuids: GPUs to use, in the order of CUDA_VISIBLE_DEVICES.
         monitor: Path of the monitor's CSV, relative to the ledger.

@@ -69,8 +69,8 @@ def measure(
     Args:
         timeout_s: Seconds after which a run is ended; it becomes a row with status `timeout`.
         interval_s: Seconds between two samples of the monitor.
-        turn_s: Seconds that an arm trains or calls, about, before it is the next one's turn; an epoch or a call at
-            least.
+        turn_s: Seconds of a turn in which an arm calls, about, and a quarter of those that it trains in a block: see
+            `turns_of_epochs`.
         budget_s: Seconds that measuring may take; None for as long as the whole plan takes. What is left out where
             that is not enough: see `timetable`.
     Raises:

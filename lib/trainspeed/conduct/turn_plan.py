@@ -20,7 +20,7 @@ class TurnPlan:
 
     Attributes:
         device: "gpu" or "cpu": what every run of the study trains on.
-        turn_s: Seconds that an arm trains or calls, about, before it is the next one's turn.
+        turn_s: Seconds of a turn, about; trainings have more and shorter ones in the same time.
     """
 
     device: str

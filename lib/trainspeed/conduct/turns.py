@@ -26,8 +26,9 @@ TURN_S = 0.6
 # turn, with caches that others had used, took 0.2 to 0.7 % longer, and what was compared with it as well.
 MOST_ROUNDS = 20
 # Of the fastest arm. Shorter, and the caches that others had used would count, a busy core's scheduler would favour
-# whoever has slept, and a GPU's counter of energy would hardly move.
+# whoever has slept, it would not be known what others used, and a GPU's counter of energy would hardly move.
 SHORTEST_TURN_S = {"cpu": 0.1, "gpu": 0.25}
+LEAST_EPOCH_S = 1e-6  # a clock may show less
 MORE_ROUNDS = 2  # where others leave too few of them alone; more would take the time of further blocks
 
 
@@ -76,9 +77,9 @@ def turns_of_epochs(
     if mean_s <= 0:
         return Turns(rounds=rounds, each=TakeTurn(epochs=math.ceil(least / rounds)))
     most = max(least, round(rounds * turn_s / mean_s))
-    shortest = max(most / MOST_ROUNDS, SHORTEST_TURN_S[device] / min(epoch_s))
-    number = max(rounds, 2 * round(most / max(1, round(shortest)) / 2))
-    number = min(number, max(rounds, MOST_ROUNDS))
+    fastest_s = max(min(epoch_s), LEAST_EPOCH_S)
+    shortest = max(round(most / MOST_ROUNDS), math.ceil(SHORTEST_TURN_S[device] / fastest_s))
+    number = min(max(rounds, 2 * round(most / shortest / 2)), max(rounds, MOST_ROUNDS))
     return Turns(rounds=number, each=TakeTurn(epochs=max(math.ceil(least / number), round(most / number))))
 
 

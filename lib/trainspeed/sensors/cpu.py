@@ -22,7 +22,6 @@ CPUINFO = Path("/proc/cpuinfo")
 FLAGS_VARIABLE = "TRAINSPEED_CPU_FLAGS"  # only tests set it: the flags to believe instead of the CPU's own
 TICKS_PER_S = 100  # USER_HZ: /proc/stat counts in hundredths of a second on every Linux
 MIN_WINDOW_S = 0.1  # ten ticks: over less, the share of one tick is no longer small
-MIN_TURN_S = 0.2  # over less, two ticks look like a tenth of a core
 
 
 class CpuSeconds(NamedTuple):
@@ -81,12 +80,11 @@ def foreign_cores(before: HostLoad, after: HostLoad) -> float | None:
 def others_cores(before: HostLoad, after: HostLoad) -> float | None:
     """Return how many cores other processes kept busy, or the hypervisor took, between two readings, on average.
 
-    None where the machine cannot tell, or when less than 0.2 s passed.
+    None where the machine cannot tell, or when less than 0.1 s passed.
     """
-    seconds = after.monotonic_s - before.monotonic_s
-    if seconds < MIN_TURN_S or (foreign := foreign_cores(before, after)) is None:
+    if (foreign := foreign_cores(before, after)) is None:
         return None
-    return foreign + (after.cpu.stolen - before.cpu.stolen) / seconds
+    return foreign + (after.cpu.stolen - before.cpu.stolen) / (after.monotonic_s - before.monotonic_s)
 
 
 def taken_by_others_s(
