@@ -20,6 +20,7 @@ from trainspeed.conduct.forked_run import RunOutcome
 from trainspeed.conduct.gangs import judged
 from trainspeed.conduct.machine import nodes_here
 from trainspeed.conduct.plan import Planned
+from trainspeed.conduct.turns import MORE_ROUNDS, MOST_ROUNDS
 from trainspeed.core.errors import UserError
 from trainspeed.core.paths import ROOT
 from trainspeed.core.result import Failure, RunResult
@@ -219,7 +220,7 @@ def test_a_node_follows_as_long_as_all_arms_of_a_block_may_take(tmp_path):
     one.measure_group([Planned(block=0, label="", trial=trial.in_block(0)) for trial in arms])
     one.measure(Planned(block=0, label="", trial=ACROSS.in_block(0)))
 
-    in_turns, alone = 2 * (4 + 2) * one.timeout_s, 2 * one.timeout_s
+    in_turns, alone = 2 * (MOST_ROUNDS + MORE_ROUNDS) * one.timeout_s, 2 * one.timeout_s
     together, by_itself = (order.limit_s for order in twin.orders)
     assert in_turns <= together < 2 * in_turns
     assert alone <= by_itself < 2 * alone

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 from functools import partial
+from statistics import fmean
 
 import pytest
 
 from trainspeed.conduct.machine import devices
-from trainspeed.conduct.turns import epochs_of_a_turn, measure_in_turns
+from trainspeed.conduct.turns import Turns, measure_in_turns
 from trainspeed.core.notes import GpuBusyWhileWaiting
 from trainspeed.core.run import Status
 from trainspeed.core.trial import FRAMEWORKS, Trial
@@ -24,7 +25,7 @@ TURN_S = 3.0  # longer than a driver's sample by far
 
 def turn(epoch_s):
     """Return turns of as many epochs as take their time."""
-    return TakeTurn(epochs=epochs_of_a_turn(epoch_s, TURN_S, epochs=3))
+    return Turns(each=TakeTurn(epochs=max(1, round(TURN_S / fmean(epoch_s)))))
 
 
 @pytest.mark.parametrize("framework", FRAMEWORKS)

@@ -12,7 +12,8 @@ from types import ModuleType
 
 # Module -> its constants that are others here.
 SHORT = {
-    "trainspeed.conduct.turns": {"TURN_S": 0.05, "MOST_ROUNDS": 4},  # of the study that CONTRIBUTING adds
+    # TURN_S is that of the study that CONTRIBUTING adds.
+    "trainspeed.conduct.turns": {"TURN_S": 0.05, "MOST_ROUNDS": 4, "MORE_ROUNDS": 0},
     "trainspeed.worker.backends.torch_ceilings": {
         "EPOCH_S": 0.05,
         "MATMUL_SIZES": {"cpu": 512},

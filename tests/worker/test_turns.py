@@ -140,7 +140,7 @@ def test_waiting_is_no_part_of_training(trained):
 def test_a_run_that_does_not_rest_while_it_waits_is_noted(trained, busy_s, notes):
     pace = trained(3, busy_s=busy_s)[0]
 
-    assert pace.waiting_cores == pytest.approx(busy_s / 10.0)
+    assert pace.waiting_cores == pytest.approx(busy_s / 10.0, abs=1e-4)
     assert [type(note) for note in pace.notes()] == [type(note) for note in notes]
 
 

@@ -89,7 +89,7 @@ class GangRuns:
         Args:
             timeout_s: Of the run, or of each of its turns, where it has no shorter limit of its own.
             arms: How many take turns, this one among them.
-            rounds: How many turns each has time for.
+            rounds: How many turns each has, at most.
         """
         timeout_s = min(timeout_s, planned.limit_s or timeout_s)
         if planned.trial.nodes == 1:

@@ -99,7 +99,7 @@ class Pace:
     Args:
         known: Runs of earlier sessions.
         device: "gpu" or "cpu".
-        turn_s: Seconds of a turn.
+        turn_s: As of `study.measure`.
         shortage: Returns what memory a trial lacks; None where it fits. What does not is not run.
     """
 

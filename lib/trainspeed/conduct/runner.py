@@ -21,7 +21,7 @@ from trainspeed.conduct.gangs import GangRuns, Gangs
 from trainspeed.conduct.given_up import GivenUp
 from trainspeed.conduct.plan import Planned
 from trainspeed.conduct.turn_plan import TurnPlan, places_of
-from trainspeed.conduct.turns import ROUNDS, TURN_S, measure_in_turns
+from trainspeed.conduct.turns import MORE_ROUNDS, MOST_ROUNDS, ROUNDS, TURN_S, measure_in_turns
 from trainspeed.conduct.worker_process import WorkerProcess
 from trainspeed.conduct.workers import Start, WorkerKind, Workers
 from trainspeed.core.convolution import AnyTrial
@@ -168,7 +168,8 @@ class Runner:
             return ForkedRun.ended(Status.CRASHED, self._workers.why_missing(kind))
         request = replace(self._request(planned), turns=True, **place)
         started.append(_now())
-        return self._gang_runs.begin(planned, worker, request, self.timeout_s, arms=arms, rounds=self.rounds)
+        rounds = MOST_ROUNDS + MORE_ROUNDS
+        return self._gang_runs.begin(planned, worker, request, self.timeout_s, arms=arms, rounds=rounds)
 
     def follow(self, trial: AnyTrial, gang: Gang, limit_s: float) -> RunOutcome:
         """Fork this node's part of a run of several nodes, and return how it ended: rank 0's says when."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from trainspeed.conduct.plan import Planned
-from trainspeed.conduct.turns import Turns, turn_of_calls, turns_of_epochs
+from trainspeed.conduct.turns import Turns, shortest_turn_s, turn_of_calls, turns_of_epochs
 from trainspeed.core.convolution import AnyTrial
 from trainspeed.core.trial import PLAIN_PIPELINES, Trial
 from trainspeed.sensors.processes import usable_cores
@@ -41,7 +41,8 @@ class TurnPlan:
         if not epoch_s:  # none has come so far: no pace to keep to
             return Turns(rounds=rounds, each=TakeTurn(epochs=1))
         least = max(planned.trial.epochs for planned in group)
-        turns = turns_of_epochs(epoch_s, self.turn_s, least, device=self.device, rounds=rounds)
+        shortest_s = shortest_turn_s(self.device)
+        turns = turns_of_epochs(epoch_s, self.turn_s, least, shortest_s=shortest_s, rounds=rounds)
         return self._known.setdefault(_key(group, rounds), turns)
 
     def side_by_side(self, some: Sequence[Planned], group: Sequence[Planned], rounds: int) -> int:

@@ -12,8 +12,10 @@ from msgspec.structs import replace
 
 from trainspeed.conduct.forked_run import ForkedRun, RunOutcome
 from trainspeed.core.result import fewest_quiet
+from trainspeed.sensors.cpu import least_turn_s
 from trainspeed.worker.device_errors import crowds
 from trainspeed.worker.events import TakeTurn
+from trainspeed.worker.meter import MIN_SPAN_S
 from trainspeed.worker.turns import EPOCHS_BEFORE_TURNS
 
 # Of turns in a block: even, so that every arm comes before every other one equally often. Of two, one disturbed round
@@ -23,13 +25,11 @@ TURN_S = 0.6
 # The time of these is cut into shorter turns, of an epoch or more. A neighbour that no counter shows made a machine a
 # third slower for seconds at a time: of 24 blocks of a training beside itself (MobileNet, epochs of 0.1 s) the log
 # ratios scattered by 0.047 in 4 turns of 5 epochs, by 0.026 in 10 of 2 and by 0.017 in 20 of 1. The first epoch of a
-# turn, with caches that others had used, took 0.2 to 0.7 % longer, and what was compared with it as well.
+# turn, with caches that others had used, took 0.2 to 0.7 % longer.
 MOST_ROUNDS = 20
-# Of the fastest arm. Shorter, and the caches that others had used would count, a busy core's scheduler would favour
-# whoever has slept, it would not be known what others used, and a GPU's counter of energy would hardly move.
-SHORTEST_TURN_S = {"cpu": 0.1, "gpu": 0.25}
-LEAST_EPOCH_S = 1e-6  # a clock may show less
+MOST_TIME = 1.15  # that they may take, of the time of the others
 MORE_ROUNDS = 2  # where others leave too few of them alone; more would take the time of further blocks
+LEAST_EPOCH_S = 1e-6  # a clock may show less
 
 
 def orders(arms: int, rounds: int, seed: str) -> Iterator[tuple[int, ...]]:
@@ -58,10 +58,19 @@ class Turns:
     each: TakeTurn
 
 
+def shortest_turn_s(device: str) -> float:
+    """Return the seconds of the fastest arm's shortest turn.
+
+    Shorter, and the caches that others had used would count, a busy core's scheduler would favour whoever has slept,
+    and it would not be known what others used, nor a GPU's energy.
+    """
+    return MIN_SPAN_S if device == "gpu" else least_turn_s()
+
+
 def turns_of_epochs(
-    epoch_s: Sequence[float], turn_s: float, epochs: int, *, device: str, rounds: int = ROUNDS
+    epoch_s: Sequence[float], turn_s: float, epochs: int, *, shortest_s: float, rounds: int = ROUNDS
 ) -> Turns:
-    """Return the turns of arms that train: as short as may be, of an epoch or more.
+    """Return the turns of arms that train: as many as may be, of an epoch or more.
 
     With as many epochs for all, so that their accuracies compare. On average they take as long as `rounds` turns of
     `turn_s`, or longer where a run is to train more epochs.
@@ -69,18 +78,20 @@ def turns_of_epochs(
     Args:
         epoch_s: Seconds of an epoch of each arm.
         epochs: Epochs that a run trains at least, those before its turns among them.
-        device: "gpu" or "cpu".
-        rounds: At least.
+        shortest_s: Seconds of the fastest arm's turn, at least, where there is time for more turns than `rounds`.
+        rounds: Turns, at least.
     """
     mean_s = fmean(epoch_s) if epoch_s else 0.0
-    least = max(rounds, epochs - EPOCHS_BEFORE_TURNS)
+    every = max(rounds, epochs - EPOCHS_BEFORE_TURNS)
     if mean_s <= 0:
-        return Turns(rounds=rounds, each=TakeTurn(epochs=math.ceil(least / rounds)))
-    most = max(least, round(rounds * turn_s / mean_s))
-    fastest_s = max(min(epoch_s), LEAST_EPOCH_S)
-    shortest = max(round(most / MOST_ROUNDS), math.ceil(SHORTEST_TURN_S[device] / fastest_s))
-    number = min(max(rounds, 2 * round(most / shortest / 2)), max(rounds, MOST_ROUNDS))
-    return Turns(rounds=number, each=TakeTurn(epochs=max(math.ceil(least / number), round(most / number))))
+        return Turns(rounds=rounds, each=TakeTurn(epochs=math.ceil(every / rounds)))
+    every = max(every, round(rounds * turn_s / mean_s))
+    shortest = math.ceil(shortest_s / max(min(epoch_s), LEAST_EPOCH_S))
+    each = {number: math.ceil(every / number) for number in range(rounds, MOST_ROUNDS + 1, 2)}
+    able = [number for number, own in each.items() if own >= shortest] or [rounds]
+    fit = [number for number in able if number * each[number] <= MOST_TIME * every]
+    number = max(fit) if fit else min(able, key=lambda number: number * each[number])
+    return Turns(rounds=number, each=TakeTurn(epochs=each[number]))
 
 
 def turn_of_calls(turn_s: float, calls: int, *, rounds: int = ROUNDS) -> TakeTurn:
@@ -105,8 +116,8 @@ def measure_in_turns(
 ) -> list[RunOutcome] | None:
     """Start every arm, give each a turn in every round, and return how they ended, in the order of `begin`.
 
-    Where others used the machine in nearly all rounds, there are two more: what is measured decides nothing of it.
-    Where all were disturbed, as by what always runs, there are none.
+    Where others left too few rounds alone, and two more may be enough, there are two more: what is measured decides
+    nothing of it. Where all were disturbed, as by what always runs, there are none.
 
     One arm after the other, or several at once, starts and trains its first epochs, or makes its first calls,
     while those that have come so far rest; an arm that fails leaves, and the others go on. Where one fails while others
@@ -139,9 +150,9 @@ def measure_in_turns(
             elif _crowded(run, arms):
                 return None
     planned = turns(epoch_s)
-    quiet, fewest = 0, fewest_quiet(planned.rounds)
+    quiet, fewest, in_more = 0, *(fewest_quiet(planned.rounds + more) for more in (0, MORE_ROUNDS))
     for number, order in enumerate(orders(len(arms), planned.rounds + MORE_ROUNDS, seed)):
-        if number == planned.rounds and not 0 < quiet < fewest < planned.rounds:
+        if number == planned.rounds and not (0 < quiet < fewest < number and quiet + MORE_ROUNDS >= in_more):
             break
         alive = [index for index in order if arms[index].outcome is None]
         disturbed = False

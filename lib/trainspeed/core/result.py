@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from statistics import median
@@ -16,14 +15,14 @@ from trainspeed.core.quantities import Amount, Count, Durations, Elapsed, Name, 
 from trainspeed.core.trial import LAYOUTS
 
 DISTURBED_CORES = 0.2  # used by others: from there on a turn's times were seen to change
-FEWEST_QUIET, QUIET_SHARE = 2, 1 / 3  # of turns: these tell by themselves how fast a run is
+FEWEST_QUIET = 2  # turns that tell by themselves how fast a run is; of many, a third
 # Kinds of work that have a switch for TF32 of their own, in PyTorch.
 CONVOLUTIONS, PRODUCTS = TF32_WORK = ("convolutions", "matrix products")
 
 
 def fewest_quiet(turns: int) -> int:
     """Return how many of so many turns have to be left alone by others, so that these alone count."""
-    return max(FEWEST_QUIET, math.ceil(turns * QUIET_SHARE))
+    return max(FEWEST_QUIET, turns // 3)
 
 
 class EffectivePrecision(msgspec.Struct, frozen=True, kw_only=True):
@@ -121,7 +120,7 @@ class Turn(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
             there is none, or it cannot be read, and in older lines.
         throttle_reasons: What held their clocks down then, on any of them, as in a `Sample`; None likewise.
         others_cores: Cores that other processes and the hypervisor kept busy in it, on average; None where that cannot
-            be told, as of a turn of less than 0.2 s, and in older lines.
+            be told, as of a turn of less than 0.1 s (0.2 s on many cores), and in older lines.
     """
 
     round: Number

@@ -22,6 +22,8 @@ CPUINFO = Path("/proc/cpuinfo")
 FLAGS_VARIABLE = "TRAINSPEED_CPU_FLAGS"  # only tests set it: the flags to believe instead of the CPU's own
 TICKS_PER_S = 100  # USER_HZ: /proc/stat counts in hundredths of a second on every Linux
 MIN_WINDOW_S = 0.1  # ten ticks: over less, the share of one tick is no longer small
+# Each busy core may be a tick off: of more cores than a few, that looks like somebody else's work.
+FEW_CORES, MIN_TURN_S = 2, 0.2
 
 
 class CpuSeconds(NamedTuple):
@@ -77,14 +79,20 @@ def foreign_cores(before: HostLoad, after: HostLoad) -> float | None:
     return max(0.0, used_s / seconds)  # the two clocks tick apart: a little below 0 is 0
 
 
+def least_turn_s() -> float:
+    """Return the seconds from which on a turn tells what others used of the cores that this process may run on."""
+    return MIN_WINDOW_S if len(usable_cores()) <= FEW_CORES else MIN_TURN_S
+
+
 def others_cores(before: HostLoad, after: HostLoad) -> float | None:
     """Return how many cores other processes kept busy, or the hypervisor took, between two readings, on average.
 
-    None where the machine cannot tell, or when less than 0.1 s passed.
+    None where the machine cannot tell, or when less than `least_turn_s` passed.
     """
-    if (foreign := foreign_cores(before, after)) is None:
+    seconds = after.monotonic_s - before.monotonic_s
+    if seconds < least_turn_s() or (foreign := foreign_cores(before, after)) is None:
         return None
-    return foreign + (after.cpu.stolen - before.cpu.stolen) / (after.monotonic_s - before.monotonic_s)
+    return foreign + (after.cpu.stolen - before.cpu.stolen) / seconds
 
 
 def taken_by_others_s(

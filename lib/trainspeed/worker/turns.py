@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 from trainspeed.core.notes import AnyNote, BusyWhileWaiting, GpuBusyWhileWaiting
 from trainspeed.core.result import Turn
@@ -158,7 +159,7 @@ class InTurns:
     @property
     def waiting_cores(self) -> float | None:
         """Cores that this run used while it waited, on average; None where it never waited long enough to tell."""
-        used_s = sum(after.own_s - before.own_s for before, after in self._waits)
+        used_s = max(0.0, sum(after.own_s - before.own_s for before, after in self._waits))
         return used_s / self.waited_s if self.waited_s >= MIN_WAIT_S else None
 
     def notes(self) -> list[AnyNote]:
@@ -176,6 +177,8 @@ class InTurns:
         self._meter.rest()
         line = self._channel.receive()
         command = decode_command(line) if line else Finish()  # the runner has ended
-        self._waits.append((before, host_load()))
+        woken_s, after = time.process_time(), host_load()
+        reading_s = time.process_time() - woken_s  # milliseconds, which a short wait would show
+        self._waits.append((before, replace(after, own_s=after.own_s - reading_s)))
         self._meter.waited()
         return None if isinstance(command, Finish) else command

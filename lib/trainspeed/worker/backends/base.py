@@ -141,8 +141,9 @@ class Backend(Protocol):
 
 
 def evaluation_batch(trial: Trial) -> int:
-    """Return how many test images are evaluated at once: what fits into memory in training fits then, too.
+    """Return how many test images are evaluated at once: of large ones, what fits into memory in training fits then.
 
-    Many small batches take TensorFlow's eager calls twice as long as a few large ones.
+    Many small batches take TensorFlow's eager calls twice as long as a few large ones; of small images, activations
+    of a layer are megabytes.
     """
     return EVALUATION_BATCH if trial.image_size <= SMALL_PX else min(EVALUATION_BATCH, 2 * trial.batch_size)
