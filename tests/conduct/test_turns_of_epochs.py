@@ -34,7 +34,8 @@ def test_turns_take_their_time_all_together_and_none_is_too_short(epoch_s, short
 @pytest.mark.parametrize(
     ("epoch_s", "rounds", "epochs"),
     [
-        ([0.1, 0.1, 0.2], 20, 1),
+        ([0.1, 0.1, 0.2], 18, 1),
+        ([0.022], 16, 7),
         ([0.2, 0.2], 12, 1),
         ([0.06], 20, 2),
         ([0.3, 0.002], 4, 4),  # a turn of one epoch of 2 ms would show how cold the caches are
@@ -53,7 +54,7 @@ def test_a_run_trains_all_epochs_that_were_asked_for_and_hardly_more(asked):
     """However long they take: the articles trained for 100."""
     found = turns_of_epochs([9.0], TURN_S, asked, shortest_s=0.1)
     epochs = EPOCHS_BEFORE_TURNS + found.rounds * found.each.epochs
-    assert asked <= epochs <= max(EPOCHS_BEFORE_TURNS + ROUNDS, MOST_TIME * asked)
+    assert asked <= epochs <= max(EPOCHS_BEFORE_TURNS + ROUNDS, asked + 1, MOST_TIME * asked)
 
 
 @pytest.mark.parametrize(("cores", "least_s"), [(1, 0.1), (2, 0.1), (16, 0.2)])

@@ -44,7 +44,6 @@ GPU_DEFAULT_FLOP_PER_S = GPU_FLOP_PER_S["tf32"]  # convolutions take TF32 where 
 CONTEXT_S = 1.0
 KERNELS_S = {"tensorflow": 2.0, "torch": 0.3, "jax": 5.0}
 JOIN_S = 0.5  # for each further device of a run, to find the others
-BETWEEN_TURNS_S = 0.01  # to look at the machine's load, at both ends of a turn
 LAUNCH_S = 3e-3  # of a step's kernels: the least that a step of a small batch takes
 # Until a compiler is done, with empty caches. Inductor took 28 s for ResNet-50 (three times the depth of cnn10) in
 # training, about twice that on another machine, and 22 s for cnn10 on an H100. JAX always compiles: its tracing and
@@ -139,7 +138,6 @@ def run_s(trial: AnyTrial, device: str, *, rounds: int = 0, turn_s: float = TURN
         shortest_s = shortest_turn_s(device)
         turns = turns_of_epochs([epoch_s], turn_s, trial.epochs, shortest_s=shortest_s, rounds=rounds)
         epochs = EPOCHS_BEFORE_TURNS + turns.rounds * turns.each.epochs
-        begin_s += turns.rounds * BETWEEN_TURNS_S
     return begin_s + trace_s * depth + epochs * epoch_s
 
 
