@@ -27,7 +27,7 @@ TURN_S = 0.6
 # ratios scattered by 0.047 in 4 turns of 5 epochs, by 0.026 in 10 of 2 and by 0.017 in 20 of 1. The first epoch of a
 # turn, with caches that others had used, took 0.2 to 0.7 % longer.
 MOST_ROUNDS = 20
-MOST_TIME = 1.05  # that they may take, of the time of the others
+MOST_TIME = 1.05  # that they may take, of that time
 MORE_ROUNDS = 2  # where others leave too few of them alone; more would take the time of further blocks
 LEAST_EPOCH_S = 1e-6  # a clock may show less
 
@@ -90,7 +90,7 @@ def turns_of_epochs(
     each = {number: math.ceil(every / number) for number in range(rounds, MOST_ROUNDS + 1, 2)}
     able = [number for number, own in each.items() if own >= shortest] or [rounds]
     fit = [number for number in able if number * each[number] <= MOST_TIME * every]
-    number = max(fit) if fit else min(able, key=lambda number: (number * each[number], -number))
+    number = max(fit) if fit else min(able, key=lambda rounds: (rounds * each[rounds], -rounds))
     return Turns(rounds=number, each=TakeTurn(epochs=each[number]))
 
 
