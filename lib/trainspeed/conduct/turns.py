@@ -90,7 +90,7 @@ def turns_of_epochs(
     each = {number: math.ceil(every / number) for number in range(rounds, MOST_ROUNDS + 1, 2)}
     able = [number for number, own in each.items() if own >= shortest] or [rounds]
     fit = [number for number in able if number * each[number] <= MOST_TIME * every]
-    number = max(fit) if fit else min(able, key=lambda rounds: (rounds * each[rounds], -rounds))
+    number = max(fit) if fit else min(able, key=lambda few: (few * each[few], -few))
     return Turns(rounds=number, each=TakeTurn(epochs=each[number]))
 
 
