@@ -7,14 +7,14 @@ shows itself beside it: a search that begins with nothing on is blind to the one
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import combinations
 
 from trainspeed.core.run import Role
 from trainspeed.search.arms import Arm
-from trainspeed.search.design import covers, leave_out_blocks, without_switches
+from trainspeed.search.choose import best_set, may_pay, part_of, pays, with_open
+from trainspeed.search.design import leave_out_blocks, without_switches
 from trainspeed.search.feasible import SEEDS_APART, alone_fit
 from trainspeed.search.findings import Estimate, Round
 from trainspeed.search.known import ArmGroup, Known
@@ -23,70 +23,9 @@ from trainspeed.search.switch import Set, Switch
 from trainspeed.search.together import Together
 from trainspeed.search.toggle import TOGGLE_SURE, toggled
 
-# Gain, as a logarithm, below which a switch is not worth a line, and standard errors that it has to be sure by: what a
-# null reaches once in 70 times, and there are several rounds in which it may.
-LEAST, SURE = 0.01, 2.2
-PROMISING = 0.5  # standard errors that suffice before the elimination: what a null reaches once in 3 times
 HURTS = 2.0  # standard errors below 0: it gets into the way of others
 SPOILT = 4.0  # standard errors by which a switch was faster alone than beside one that hurts
 MOST_ROUNDS = 3
-MOST_INVOLVED = 12  # switches with interactions of which every set is looked at
-
-Pays = Callable[[Estimate], bool]
-
-
-def pays(estimate: Estimate, sure: float = SURE) -> bool:
-    """Whether a switch brings enough, surely enough, to stay on."""
-    return estimate.log >= max(LEAST, sure * estimate.se)
-
-
-def may_pay(estimate: Estimate) -> bool:
-    """Whether a switch is worth measuring on."""
-    return estimate.log > PROMISING * estimate.se
-
-
-def best_set(found: Model, able: Collection[Switch], enough: Pays, together: Together) -> Set:
-    """Return the switches that are fastest together, each of which brings enough on top of the others.
-
-    Args:
-        able: Those that may be on.
-        enough: Decides that.
-        together: Knows what does not go together.
-    """
-    ran = [switch for switch in found.switches if switch in able]
-    mutual = dict.fromkeys(s for pair in found.pairs for s in pair)
-    mutual |= dict.fromkeys(together.involved)
-    involved = [s for s in mutual if s in ran][:MOST_INVOLVED]
-    single = [s for s in ran if s not in involved and found.brings([s], ()).log > 0]
-    sets = (list(own) for size in range(len(involved) + 1) for own in combinations(involved, size))
-    sets = (own for own in sets if not own or not together.clash_in(own))
-    # Of two sets that are as fast, the smaller one.
-    on = [*single, *max(sets, key=lambda own: found.speed([*single, *own]) - LEAST * len(own) / 10)]
-    while clash := together.clash_in(on):  # more are involved than are looked at
-        worst = min((s for s in on if s in clash), key=lambda s: found.brings([s], on).log)
-        on = list(without_switches(on, [worst]))
-    while failing := [one for switch in on if not enough(one := _part(found, switch, on))]:
-        worst = min(failing, key=lambda one: one.log / one.se)
-        on = list(without_switches(on, worst.switches))
-    # What comes with another one is not added without it.
-    whole = {s for s in ran if not any(covers(s, other) for other in ran if other != s and other not in on)}
-    while adding := [
-        s
-        for s in ran
-        if s in whole and s not in on and enough(found.brings([s], on)) and not together.clash_in([*on, s])
-    ]:
-        on.append(max(adding, key=lambda switch: found.brings([switch], on).log))
-    return tuple(switch for switch in ran if switch in on)
-
-
-def _part(found: Model, switch: Switch, on: Sequence[Switch]) -> Estimate:
-    """Return what a switch brings, with those that go with it."""
-    gone = [
-        switch,
-        *(other for other in on if other not in without_switches(on, [switch]) and other != switch),
-    ]
-    estimate = found.brings(gone, on)
-    return Estimate(switches=(switch,), log=estimate.log, se=estimate.se)
 
 
 def round_groups(known: Known, on: Set, number: int, blocks: int) -> list[ArmGroup]:
@@ -136,7 +75,7 @@ class Elimination:
 
     @cached_property
     def begin(self) -> Set:
-        """The switches that the first round has on."""
+        """The switches that are promising by what ran before the rounds."""
         found = self._model(0)
         if found is None:
             return ()
@@ -147,10 +86,16 @@ class Elimination:
         return (*on, *(switch for switch in late if not together.clash_in([*on, switch])))
 
     @cached_property
+    def first(self) -> Set:
+        """The switches that the first round has on: where few are promising, what may pay yet as well."""
+        found = self._model(0)
+        return with_open(found, self.begin, self.entered, self._together(0)) if self.begin and found else ()
+
+    @cached_property
     def _replayed(self) -> tuple[list[Round], Set, Ahead | None]:
         """The rounds, what is on in the end, and the round that is next."""
         rounds: list[Round] = []
-        kept = on = self.begin
+        kept, on = self.begin, self.first
         spare = False
         for number in range(1, MOST_ROUNDS + 1):
             if not on:
@@ -161,7 +106,7 @@ class Elimination:
                 return rounds, kept, Ahead(number=number, on=on, is_spare=spare)
             found = self._model(number)
             together = self._together(number)
-            estimates = [_part(found, switch, on) for switch in on if switch in found.switches]
+            estimates = [part_of(found, switch, on) for switch in on if switch in found.switches]
             kept = best_set(found, self.able, pays, together)
             again = (s for s in self._spoilt(found, estimates, kept) if not together.clash_in([*kept, s]))
             kept = (*kept, *again)
@@ -230,7 +175,7 @@ class Elimination:
         if not tried or self.model is None:
             return on
         base = tuple(switch for switch in on if switch not in tried)
-        parts = {s: _part(self.model, s, (*base, s)) for s in self.able if s in tried}
+        parts = {s: part_of(self.model, s, (*base, s)) for s in self.able if s in tried}
         long = (s for s, part in parts.items() if pays(part, TOGGLE_SURE))
         return (*base, *long)
 
@@ -243,7 +188,7 @@ class Elimination:
     def estimates(self) -> Mapping[Switch, Estimate]:
         """Of each switch that ran, what it brings on top of what is left on."""
         found = self.model
-        return {} if found is None else {s: _part(found, s, (*self.left, s)) for s in found.switches}
+        return {} if found is None else {s: part_of(found, s, (*self.left, s)) for s in found.switches}
 
     @cached_property
     def model(self) -> Model | None:

@@ -179,7 +179,7 @@ class Search(Stages):
         groups = {
             Stage.RACE: [group for own in self._rivals for group in race_groups(self.known, own)],
             Stage.SCREEN: screen_groups(self.known, self.entered[: sizes.columns], sizes.columns),
-            Stage.ELIMINATE: round_groups(self.known, found.begin, 1, sizes.eliminate),
+            Stage.ELIMINATE: round_groups(self.known, found.first, 1, sizes.eliminate),
         }
         roles = (Role.RACE, Role.SCREEN, f"{Role.ELIMINATE}1/")
         counts = []

@@ -17,6 +17,7 @@ from trainspeed.core.run import Role
 from trainspeed.core.trial import Trial
 from trainspeed.judge.verdict import MIN_BLOCKS
 from trainspeed.search import confirm, eliminate
+from trainspeed.search.choose import best_set, pays
 from trainspeed.search.claims import Confirmation
 from trainspeed.search.design import without_switches
 from trainspeed.search.eliminate import Elimination
@@ -73,7 +74,7 @@ class Stages(Entrants):
         if found.model is None:
             return best
         if self.together.clash_in(best):
-            best = eliminate.best_set(found.model, found.able, eliminate.pays, self.together)
+            best = best_set(found.model, found.able, pays, self.together)
         return self.together.choose(best, self._strongest, found.model.speed)
 
     @property
@@ -187,7 +188,11 @@ class Stages(Entrants):
         most = ELIMINATE_BLOCKS if ahead.number == 1 else USUAL_BLOCKS
         if self._time:
             on, open_ = self._confirmable, self._open_to_toggle
-            return self._time.round(ahead.on, on, most, spare=ahead.is_spare, open_=open_)
+            found = self._time.round(ahead.on, on, most, spare=ahead.is_spare, open_=open_)
+            begin = self.elimination.begin
+            if ahead.number == 1 and ahead.on != begin and found[1] < min(most, USUAL_BLOCKS):
+                return self._time.round(begin, on, most, spare=ahead.is_spare, open_=open_)
+            return found
         return ahead.on, 0 if ahead.is_spare else most
 
     def _toggle(self) -> ArmGroup | None:
