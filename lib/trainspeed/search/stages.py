@@ -188,11 +188,11 @@ class Stages(Entrants):
         most = ELIMINATE_BLOCKS if ahead.number == 1 else USUAL_BLOCKS
         if self._time:
             on, open_ = self._confirmable, self._open_to_toggle
-            found = self._time.round(ahead.on, on, most, spare=ahead.is_spare, open_=open_)
+            own, blocks = self._time.round(ahead.on, on, most, spare=ahead.is_spare, open_=open_)
             begin = self.elimination.begin
-            if ahead.number == 1 and ahead.on != begin and found[1] < min(most, USUAL_BLOCKS):
+            if ahead.number == 1 and ahead.on != begin and blocks < min(most, USUAL_BLOCKS):
                 return self._time.round(begin, on, most, spare=ahead.is_spare, open_=open_)
-            return found
+            return own, blocks
         return ahead.on, 0 if ahead.is_spare else most
 
     def _toggle(self) -> ArmGroup | None:
