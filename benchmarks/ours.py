@@ -19,7 +19,7 @@ from trainspeed.core.levers.registry import environment_of
 from trainspeed.core.run import Status
 from trainspeed.core.trial import Trial
 from trainspeed.worker import backends
-from trainspeed.worker.events import AnyEvent, Forked, StageBegun
+from trainspeed.worker.events import AnyEvent, Forked, StageBegun, TakeTurn
 from trainspeed.worker.request import Request
 from turns import Pace
 
@@ -39,7 +39,7 @@ class Ours(Program):
         self._trial, self._rounds, self._plain, self._sibling = trial, rounds, plain, sibling
         self._worker: Worker | None = None
         self._forked: ForkedRun | None = None
-        self._training, self._ended = threading.Event(), threading.Event()
+        self._training, self._warm, self._ended = threading.Event(), threading.Event(), threading.Event()
         self._outcome: Any = None
 
     @property
@@ -62,7 +62,8 @@ class Ours(Program):
         threading.Thread(target=self._run, daemon=True).start()
         self._training.wait(START_TIMEOUT_S)
         self.began = time.monotonic()
-        going = self.wait(pace.start_s)
+        self._warm.wait(START_TIMEOUT_S)  # a compiler takes as long as it takes
+        going = self.wait(pace.turn_s)
         if going:
             # A worker that forks is not stopped itself: it kills a child left alone, and may have another.
             own = psutil.Process(self.worker.pid if self._plain else self._forked.pid)
@@ -74,13 +75,17 @@ class Ours(Program):
         return pace
 
     def _run(self) -> None:
-        request = Request(trial=self._trial, device="cpu", requested_at=time.monotonic())
+        request = Request(trial=self._trial, device="cpu", requested_at=time.monotonic(), turns=True)
         try:
             self._forked = self.worker.begin(request, 3600, self._training)
+            if self._forked.rests():  # its first two epochs are over; the rest is one turn, in which it is stopped
+                self._warm.set()
+                self._forked.take_turn(TakeTurn(epochs=self._trial.epochs))
+                self._forked.finish()
             self._outcome = self._forked.end()
         finally:
-            self._training.set()
-            self._ended.set()
+            for event in (self._training, self._warm, self._ended):
+                event.set()
 
     def wait(self, seconds: float) -> bool:
         return not self._ended.wait(seconds)

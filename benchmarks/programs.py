@@ -125,13 +125,12 @@ class Bare(Program):
             start_new_session=True,  # as the worker: Linux shares a busy core out by session
         )
         self._wait_for(1)
-        first_s = self.epoch_s()[0]
-        self.began = time.monotonic() - first_s
+        self.began = time.monotonic() - self.epoch_s()[0]
         self._wait_for(1 + START_EPOCHS)
         process = psutil.Process(self._process.pid)
         self.tree = [process, *process.children(recursive=True)]
         self.pause()
-        return pace or turns.Pace(first_s=first_s, epoch_s=median(self.epoch_s()[1:]))
+        return pace or turns.Pace(epoch_s=median(self.epoch_s()[1:]))
 
     def _wait_for(self, epochs: int) -> None:
         deadline = time.monotonic() + START_TIMEOUT_S

@@ -28,7 +28,6 @@ class Pace:
         least_s, least_epochs: Of a turn.
     """
 
-    first_s: float
     epoch_s: float
     least_s: float = TURN_S
     least_epochs: int = TURN_EPOCHS
@@ -37,14 +36,9 @@ class Pace:
     def turn_s(self) -> float:
         return max(self.least_s, self.least_epochs * self.epoch_s)
 
-    @property
-    def start_s(self) -> float:
-        """Seconds of training before the first pause: the first epoch is over then, even of a slower one."""
-        return 1.5 * self.first_s + self.turn_s
-
     def epochs(self, rounds: int) -> int:
-        """Epochs that fill so many turns and the start."""
-        return int(SPARE * (rounds * self.turn_s + self.start_s) / self.epoch_s) + 3
+        """Epochs that fill so many turns, and one more before the first pause."""
+        return int(SPARE * (rounds + 1) * self.turn_s / self.epoch_s) + 3
 
 
 def orders(names: Sequence[str], rounds: int, seed: int) -> list[list[str]]:

@@ -122,9 +122,9 @@ def test_nobody_has_two_turns_in_a_row_not_even_after_the_start(turns):
 
 
 def test_turns_are_as_short_as_is_asked_for(turns):
-    usual, short = (turns.Pace(first_s=1.0, epoch_s=0.05, **more) for more in ({}, {"least_s": 0.4}))
+    usual, short = (turns.Pace(epoch_s=0.05, **more) for more in ({}, {"least_s": 0.4}))
     assert (usual.turn_s, short.turn_s) == (1.5, 0.4)
-    assert turns.Pace(first_s=1.0, epoch_s=0.5, least_s=0.4, least_epochs=5).turn_s == 2.5
+    assert turns.Pace(epoch_s=0.5, least_s=0.4, least_epochs=5).turn_s == 2.5
 
 
 def test_a_ratio_of_a_set_is_of_the_same_rounds(turns):

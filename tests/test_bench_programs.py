@@ -31,7 +31,7 @@ def played(programs, monkeypatch):
         def start(self, pace):
             started.append(self.name)
             self.on_s.append(1.9)
-            return pace or programs.turns.Pace(first_s=1.0, epoch_s=0.1)
+            return pace or programs.turns.Pace(epoch_s=0.1)
 
         def turn(self, seconds):
             turned.append(self.name)
