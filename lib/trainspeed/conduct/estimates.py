@@ -20,6 +20,7 @@ from trainspeed.core.layer_table import PASSES
 from trainspeed.core.library_model import find_library_model, is_library_model
 from trainspeed.core.phase import LINK
 from trainspeed.core.probe import IN_ROUNDS, WITHOUT_FRAMEWORK, Probe
+from trainspeed.core.programs import again_s
 from trainspeed.core.run import Run
 from trainspeed.core.runs import RunSet
 from trainspeed.core.trial import FOLDED_IMAGES, WIDE_RESNET, Trial
@@ -87,7 +88,7 @@ def estimates_s(
     whole = (
         RunSet(tuple(known)).ok().where(lambda run: bool(run.stages_s))
     )  # a failed run tells nothing about it
-    before = {t: fmean(run.busy_s for run in runs) for t, runs in whole.by_trial().items()}
+    before = {t: fmean(map(again_s, runs)) for t, runs in whole.by_trial().items()}
     plan = list(plan)
     sizes = Counter((planned.block, planned.group) for planned in plan)
     return [

@@ -28,6 +28,7 @@ from trainspeed.core.convolution import AnyTrial
 from trainspeed.core.ledger import Ledger, why_not_kept
 from trainspeed.core.notes import EndedAfterMeasuring, NotAllTogether, NotInspected, OnHeadNode, scrubbed
 from trainspeed.core.paths import ROOT
+from trainspeed.core.programs import compiles_anew
 from trainspeed.core.result import Failure, RunResult
 from trainspeed.core.run import TIMED_ONLY, Role, Run, Status
 from trainspeed.core.scrub import scrubber
@@ -123,10 +124,8 @@ class Runner:
         at_once = self._turns.side_by_side(some, group, self.rounds)
         ends_at_once = self._turns.end_at_once(some, group)
         places = places_of(len(some), at_once, ends_at_once)
-        begin = [
-            partial(self._begin, planned, started, len(some), p)
-            for planned, p in zip(some, places, strict=True)
-        ]
+        each = zip(some, places, strict=True)
+        begin = [partial(self._begin, planned, started, len(some), place) for planned, place in each]
         seed = f"{some[0].trial.seed}:{some[0].block}:{some[0].group}:{subgroup}"
         bystanders = Bystanders(max(map(self._gpus_of, some), key=len), self.gpus_in_use)
         turns = partial(self._turns.turns, group, self.rounds)
@@ -241,9 +240,8 @@ class Runner:
         self._workers.close()
 
     def _is_evaluated(self, planned: Planned) -> bool:
-        if planned.kind in self._not_evaluated or Role.of(planned.label) in TIMED_ONLY:
-            return False
-        return planned.block < self.accuracy_blocks
+        timed_only = planned.kind in self._not_evaluated or Role.of(planned.label) in TIMED_ONLY
+        return not timed_only and planned.block < self.accuracy_blocks
 
     def _request(self, planned: Planned) -> Request:
         trial = planned.trial
@@ -254,6 +252,7 @@ class Runner:
             calls_s=ROUNDS * self.turn_s,
             evaluate=self._is_evaluated(planned),
             inspect=trial.graph_key not in self._inspected,
+            compile_anew=compiles_anew(planned.label, planned.block),
             default_allocation=planned.label == Role.ALLOCATION,
             gpu_uuids=self._gpus_of(planned),
         )
@@ -266,8 +265,8 @@ class Runner:
         result = {field.name: getattr(outcome.result, field.name) for field in fields(RunResult)}
         noted = [*outcome.result.notes, *([OnHeadNode()] if os.environ.get(SHARES_HEAD) else [])]
         result["notes"] = tuple(scrubbed(note, scrub) for note in noted)
-        seen = outcome.result.in_effect
-        result["in_effect"] = {lever: (value, scrub(how)) for lever, (value, how) in seen.items()}
+        seen = outcome.result.in_effect.items()
+        result["in_effect"] = {lever: (value, scrub(how)) for lever, (value, how) in seen}
         run = Run(
             session=self.session,
             study=self.study,

@@ -122,12 +122,12 @@ class Run(RunResult):
 
     @property
     def first_epoch_s(self) -> float | None:
-        """The first epoch: it holds tracing, compiling and autotuning, anew in each run: see `compiled_anew`.
+        """The first epoch: it holds tracing, compiling and autotuning.
 
-        None where other arms did so beside it. Where a last partial batch was dropped, its share of a later epoch is
-        added, as the rest does not grow with the images.
+        None where other arms did so beside it, or not all was compiled anew. Where a last partial batch was dropped,
+        its share of a later epoch is added, as the rest does not grow with the images.
         """
-        if not self.epoch_s or self.built_beside:
+        if not self.epoch_s or self.built_beside or self.compiled_anew is False:
             return None
         return self.epoch_s[0] + (self.median_epoch_s or 0.0) * (1 - self._consumed)
 

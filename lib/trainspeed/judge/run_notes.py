@@ -76,7 +76,7 @@ def run_notes(run: Run) -> list[Note]:
         run.trial.framework in CACHING
         and run.trial.compile
         and run.trial.phase.traced
-        and not run.compiled_anew
+        and run.compiled_anew is None
     ):
         doubts.append(PerhapsFromCache())
     if (busy := busy_share(run)) is not None and busy < BUSY_SHARE:

@@ -9,6 +9,7 @@ from statistics import median
 
 from trainspeed.core.levers.lever import text_of
 from trainspeed.core.levers.registry import LEVERS
+from trainspeed.core.programs import again_s
 from trainspeed.core.result import TF32_WORK, EffectivePrecision, Seen, tf32_text
 from trainspeed.core.run import Role, Run, Status
 from trainspeed.judge.comparison import judge_runs
@@ -120,6 +121,7 @@ def feasible(
         seen={name: saw for run in reversed(ended) for name, saw in seen_of(switch, run).items()},
         alone=pair if pair and pair.blocks else None,
         cost_s=_median(ended, lambda run: run.busy_s or None),
+        again_s=_median(ended, lambda run: again_s(run) or None),
         plain_cost_s=_median(plain, lambda run: run.busy_s or None),
         first_epoch_s=_median(timed or ended, lambda run: run.first_epoch_s),
         plain_first_epoch_s=_median(plain_timed, lambda run: run.first_epoch_s),

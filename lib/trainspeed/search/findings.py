@@ -85,6 +85,7 @@ class Feasible:
         seen: Lever -> (value seen, how), of each lever that it sets and that is no field.
         alone: Speed-up over the plain trial; with too few blocks for an interval.
         cost_s: Seconds that a run of it takes, without waits: median.
+        again_s: Seconds that later ones take, which compile less anew: see `programs`.
         plain_cost_s: The same of the plain trial beside it.
         first_epoch_s, plain_first_epoch_s: Seconds of the first epoch, with tracing and compiling, of the blocks in
             which both have it; the plain trial's is None where there is no such block.
@@ -99,6 +100,7 @@ class Feasible:
     seen: Mapping[str, Seen]
     alone: Judgement | None = None
     cost_s: float | None = None
+    again_s: float | None = None
     plain_cost_s: float | None = None
     first_epoch_s: float | None = None
     plain_first_epoch_s: float | None = None

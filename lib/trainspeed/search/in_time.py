@@ -76,7 +76,7 @@ class TimeLeft:
         """Return the time without so many blocks with it off and on, and without what it adds to the fresh blocks."""
         more_s = sum(self.costs.more_s.get(switch, 0.0) for switch in long)
         block_s = (1 + len(long)) * self.costs.of(()) + more_s
-        fresh_s = min(self.confirm, MIN_BLOCKS) * more_s
+        fresh_s = min(self.confirm, MIN_BLOCKS) * more_s + 2 * self.costs.once(long)
         return replace(self, budget_s=self.budget_s - SPARE * (blocks * block_s + fresh_s))
 
     def blocks(self, on: Set, promising: Set, most: int, *, spare: bool) -> int:
@@ -85,9 +85,11 @@ class TimeLeft:
         plain_s, own_s, all_s = (self.costs.of(switches) for switches in ((), on, promising))
         arms = PARTS if len(on) >= PARTS else len(on) + 1
         block_s = plain_s + (arms - 1) * own_s
+        left_s -= (arms - 1) * self.costs.once(on)
         for large, fresh, fewest in ROUNDS[:-1] if spare else ROUNDS:
             parts = large + 1 if large else 0
             fresh_s = min(self.confirm, fresh) * (2 * plain_s + (1 + parts) * all_s)
+            fresh_s += (1 + parts) * self.costs.once(promising)
             blocks = min(most, int((left_s - fresh_s) / block_s))
             if spare and left_s >= fresh_s:
                 return blocks if blocks >= FEWEST_BLOCKS else 0
@@ -103,6 +105,7 @@ class TimeLeft:
         """Return how many blocks there is time for in which what takes long is off and on beside others; 0 for none."""
         block_s = self.costs.of(base) + sum(self.costs.of((*base, switch)) for switch in long)
         left_s = self.budget_s / SPARE - spent_s(self.known) - self._fewest_fresh_s((*base, *long))
+        left_s -= (1 + len(long)) * self.costs.once(base) + self.costs.once(long)
         blocks = min(USUAL_BLOCKS, int(left_s / block_s)) if block_s else 0
         return blocks if blocks >= FEWEST_BLOCKS else 0
 
@@ -117,7 +120,8 @@ class TimeLeft:
             if group is None:
                 continue
             block_s = self.costs.of(()) + sum(self.costs.of(arm) for arm in group.arms)
-            if min(group.blocks, BLOCKS) * block_s <= left_s:
+            once_s = sum(map(self.costs.once, group.arms))
+            if min(group.blocks, BLOCKS) * block_s + once_s <= left_s:
                 return group
         return planned[0]
 
@@ -131,7 +135,7 @@ class TimeLeft:
 
     def takes_a_try(self, switches: Set) -> bool:
         """Return False where a set has time for its fresh blocks only if it has not run once before."""
-        try_s = LAST_SPARE * (self.costs.of(()) + self.costs.of(switches))
+        try_s = LAST_SPARE * (self.costs.of(()) + self.costs.of(switches) + self.costs.once(switches))
         return not 0 <= self._last_s - self._fewest_fresh_s(switches) < try_s
 
     @property
@@ -142,4 +146,5 @@ class TimeLeft:
     def _fewest_fresh_s(self, switches: Sequence[Switch]) -> float:
         """Return the seconds of the fewest fresh blocks of a set: in each the plain trial twice, and the set."""
         blocks = min(self.confirm, MIN_BLOCKS)
-        return LAST_SPARE * blocks * (2 * self.costs.of(()) + self.costs.of(switches))
+        all_s = blocks * (2 * self.costs.of(()) + self.costs.of(switches))
+        return LAST_SPARE * (all_s + self.costs.once(switches))

@@ -22,7 +22,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from statistics import fmean
 
 from trainspeed.core.run import Role
@@ -93,19 +93,23 @@ class Sizes:
         alone_only = len(long) > 1 or not self.looks  # no block has all that takes long beside the others
         if alone_only and not set(long).isdisjoint(promising):
             runs[Role.TOGETHER] = TOGETHER_RUNS
-        plain_s, all_s = costs.of(()), costs.of(likely)
+        plain_s, all_s, once_s = costs.of(()), costs.of(likely), costs.once(likely)
         run_s = {
             Role.RACE: costs.of(raced, 1 / len(raced)) if raced else plain_s,
-            Role.SCREEN: costs.of(entered, 1 / 2),
+            Role.SCREEN: costs.of(entered, 1 / 2) + costs.once(entered, 1 / 2),  # each of a set of its own
             Role.ELIMINATE: costs.of(tuple(dict.fromkeys((*likely, *late)))),
-            Role.TOGETHER: (plain_s + all_s) / 2,
+            Role.TOGETHER: (plain_s + all_s + once_s) / 2,
             Role.RECIPE: all_s - (all_s - plain_s) * self.confirm / runs[Role.RECIPE],
             Role.PLAIN_AGAIN: plain_s,
         }
+        sets = {Role.RACE: 1, Role.ELIMINATE: PARTS, Role.RECIPE: runs[Role.RECIPE] // self.confirm - 1}
+        first_s = sum(
+            number * once_s for stage, number in sets.items() if runs[stage] and not known.of(stage)
+        )
         missing_s = (max(0, runs[stage] - len(known.of(stage))) * run_s[stage] for stage in runs)
         looked, had = (long, blocks_had(known)) if self.columns else (promising, looks_had(known))
         looks = max(0, self.looks - had) if looked else 0
-        return sum(missing_s) + looks * (plain_s + sum(costs.of([switch]) for switch in looked))
+        return sum(missing_s) + first_s + looks * (plain_s + sum(costs.of([switch]) for switch in looked))
 
     def _screens_yet(self, known: Known) -> bool:
         return self.columns > 0 and not known.of(Role.SCREEN)
@@ -119,14 +123,20 @@ class Costs:
         plain_s: Seconds of a run of the plain trial.
         more_s: Switch -> seconds that it adds, such as to compile. What one saves is counted as nothing, as turns last
             alike.
+        once_s: Switch -> seconds that it adds besides in the first run of each set that it is in.
     """
 
     plain_s: float
     more_s: Mapping[Switch, float]
+    once_s: Mapping[Switch, float] = field(default_factory=dict)
 
     def of(self, switches: Sequence[Switch], share: float = 1.0) -> float:
         """Return the seconds of a run with a share of these switches on."""
         return self.plain_s + share * sum(self.more_s.get(switch, 0.0) for switch in switches)
+
+    def once(self, switches: Sequence[Switch], share: float = 1.0) -> float:
+        """Return the seconds that the first run of a set adds to these, with a share of these switches on."""
+        return share * sum(self.once_s.get(switch, 0.0) for switch in switches)
 
 
 def options(count: int, confirm: int) -> list[Sizes]:
@@ -200,11 +210,12 @@ def long_switches(costs: Costs, switches: Set) -> Set:
 
 def costs_of(found: Sequence[Feasible]) -> Costs:
     """Return what runs take, by those of each switch alone."""
-    pairs = {o.switch: (o.cost_s, o.plain_cost_s) for o in found}
-    known = {s: (own, plain) for s, (own, plain) in pairs.items() if own is not None and plain is not None}
+    known = [one for one in found if one.cost_s is not None and one.plain_cost_s is not None]
+    again_s = {one.switch: one.cost_s if one.again_s is None else one.again_s for one in known}
     return Costs(
-        plain_s=fmean(plain for _, plain in known.values()) if known else 0.0,
-        more_s={switch: max(0.0, own - plain) for switch, (own, plain) in known.items()},
+        plain_s=fmean(one.plain_cost_s for one in known) if known else 0.0,
+        more_s={one.switch: max(0.0, again_s[one.switch] - one.plain_cost_s) for one in known},
+        once_s={one.switch: one.cost_s - again_s[one.switch] for one in known},
     )
 
 

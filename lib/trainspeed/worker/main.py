@@ -21,6 +21,7 @@ from dataclasses import dataclass, field
 from typing import IO, NoReturn
 
 from trainspeed.core.errors import UserError
+from trainspeed.core.programs import makes_programs
 from trainspeed.core.result import Failure, RunResult
 from trainspeed.core.run import Status
 from trainspeed.sensors.processes import (
@@ -47,11 +48,12 @@ GRACE_S = 0.2  # for what a run has left behind, such as Python's resource track
 
 @dataclass(frozen=True)
 class _Child:
-    """A run in a process of its own: where it reports, where it prints, and where it keeps its files."""
+    """A run in a process of its own: where it reports, prints and keeps its files; whether it makes programs there."""
 
     channel: Channel
     output: IO[bytes]
     folder: str
+    makes_programs: bool
 
 
 @dataclass
@@ -67,6 +69,10 @@ class Server:
     folder: str
     _children: dict[int, _Child] = field(default_factory=dict, init=False)
     _helpers: set[int] = field(default_factory=set, init=False)
+
+    @property
+    def _programs(self) -> str:
+        return os.path.join(self.folder, "programs")
 
     def serve(self) -> None:
         """Fork a child for each request, and report how each child ended.
@@ -101,6 +107,8 @@ class Server:
             return
         output = tempfile.TemporaryFile()  # noqa: SIM115 - closed when the child has ended
         folder = run_folder.new_folder(self.folder)
+        if request.reuses_programs:
+            run_folder.share_programs(self._programs, folder)
         parent, child = os.getpid(), os.fork()
         if not child:
             self.requests.close()
@@ -108,7 +116,8 @@ class Server:
             _be_child(request, self.backend, prepared.images, channel, output.fileno(), parent)
         with contextlib.suppress(OSError):  # the child does it too: whichever comes first
             os.setpgid(child, child)
-        self._children[child] = _Child(channel, output, folder)
+        made = makes_programs(request.trial, request.device)
+        self._children[child] = _Child(channel, output, folder, made)
 
     def _report_ended(self) -> None:
         for pid in [*self._children]:
@@ -118,6 +127,8 @@ class Server:
                 end_children(keep={*self._children, *self._helpers}, grace_s=GRACE_S)
                 child.output.seek(max(0, os.fstat(child.output.fileno()).st_size - STDERR_TAIL_BYTES))
                 tail = child.output.read().decode(errors="replace")
+                if child.makes_programs and not status:
+                    run_folder.share_programs(child.folder, self._programs)
                 run_folder.remove(child.folder)
                 _send(child.channel, Exited(code=os.waitstatus_to_exitcode(status), stderr_tail=tail))
                 child.channel.close()

@@ -160,7 +160,7 @@ def _measure(
         waiting_gpu=meter.waiting.share,
         no_waiting_gpu=meter.waiting.unknown,
         built_beside=request.others_built,
-        compiled_anew=True,  # by `run_folder`, and JAX's backend
+        compiled_anew=not request.reuses_programs,
         skipped_steps=read("number of skipped steps", training.skipped_steps) if trained else None,
         tf32=training.tf32,
     )

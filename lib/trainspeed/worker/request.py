@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import msgspec
 
 from trainspeed.core.convolution import AnyTrial, trial_from_dict
+from trainspeed.core.programs import makes_programs
 from trainspeed.worker.gang import Gang
 
 
@@ -20,6 +21,8 @@ class Request:
         requested_at: `time.monotonic()` of the runner, which shares this machine's clock.
         evaluate: Whether to measure the test accuracy.
         inspect: Whether to look up the layer table and the effective layout.
+        compile_anew: Whether to take no program that an earlier run of the same worker has compiled: see
+            `reuses_programs`.
         turns: Whether to train or call a turn at a time, as the runner says, instead of all in a row.
         others_built: How many other arms build and train their first epoch at the same time, each on a core of its own
             or all on all cores; 0 where it does so alone.
@@ -40,6 +43,7 @@ class Request:
     requested_at: float
     evaluate: bool = False
     inspect: bool = False
+    compile_anew: bool = True
     turns: bool = False
     others_built: int = 0
     core_offset: int | None = None
@@ -48,6 +52,11 @@ class Request:
     gpu_uuids: tuple[str, ...] = ()
     runner_pid: int | None = None
     gang: Gang | None = None
+
+    @property
+    def reuses_programs(self) -> bool:
+        """Whether its compiler may take programs of earlier runs, and its first epoch tells nothing of compiling."""
+        return not self.compile_anew and makes_programs(self.trial, self.device)
 
     def as_json(self) -> bytes:
         """Return the JSON form, on one line."""

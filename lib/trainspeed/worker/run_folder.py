@@ -1,5 +1,8 @@
 """A folder of its own for each run: for what compilers keep, and for temporary files. It goes when the run has ended.
 
+Only programs that were compiled for a CPU pass from a run to later ones, where their requests say so: what is in them
+depends on nothing that was timed. They are linked: a run that writes one anew leaves the others' as it was.
+
 On a GPU, compiling chooses algorithms by timing them. From a cache on disk, all blocks of a comparison, its A/A
 control and later reports would share that one draw, and the first epoch of all but one run would hold no compiling.
 Temporary files are removed by a process as it exits: a run that is ended otherwise leaves them behind, TensorFlow's
@@ -8,6 +11,7 @@ AutoGraph one for each function that it translates. Knows no framework.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 import tempfile
@@ -17,6 +21,8 @@ import tempfile
 # Source: torch/_inductor/runtime/cache_dir_utils.py
 VARIABLES = ("TORCHINDUCTOR_CACHE_DIR", "TRITON_CACHE_DIR")
 PREFIX = "trainspeed-"
+# Sources, what was made of them, and that it could be loaded; no choices, as in the files of graphs and of autotuning.
+PROGRAMS = (".cpp", ".so", ".load_ok")
 # A socket's path has at most 104 bytes on macOS, 108 on Linux (sys/un.h); those of Python's multiprocessing are in
 # the folder of temporary files, with such a name.
 SOCKET_BYTES = 103 - len("/pymp-abcdefgh/listener-abcdefgh")
@@ -41,6 +47,25 @@ def use(folder: str) -> None:
         os.environ[variable] = os.path.join(folder, variable.lower())
     if len(os.fsencode(folder)) <= SOCKET_BYTES:
         os.environ["TMPDIR"] = tempfile.tempdir = folder
+
+
+def share_programs(own: str, others: str) -> None:
+    """Link into a folder the programs that compilers keep in another one, as far as it has none of that name.
+
+    Args:
+        own, others: Folders of runs, or of what is kept for runs; the second one is made where it is missing.
+    """
+    root = os.path.join(own, VARIABLES[0].lower())
+    for folder, _, names in os.walk(root):
+        to = os.path.join(others, os.path.relpath(folder, own))
+        programs = [name for name in names if name.endswith(PROGRAMS)]
+        if programs:
+            os.makedirs(to, exist_ok=True)
+        for name in programs:
+            with contextlib.suppress(
+                OSError
+            ):  # it is there, or there are no links here: then it is compiled again
+                os.link(os.path.join(folder, name), os.path.join(to, name))
 
 
 def remove(folder: str) -> None:

@@ -1,0 +1,43 @@
+"""Compiled programs that later runs of a session take again: of which trials, in which runs, and what that saves.
+
+On a CPU, torch.compile makes C++ of a graph and has it compiled: two thirds of the first epoch's time, at the end of
+which is the same program each time. Nothing is chosen by timing, as on a GPU, so that blocks share no draw. The graph
+itself is traced and lowered in every run.
+"""
+
+from __future__ import annotations
+
+from trainspeed.core.convolution import AnyTrial
+from trainspeed.core.run import OF_SEARCH, Role, Run
+from trainspeed.core.trial import Trial
+
+# Looked at beside a plain trial, and so that it is seen what compiling takes.
+ALONE = {Role.FEASIBLE, Role.SLOW_WAY}
+# Of what a first epoch takes longer than a later one. Measured: cnn10 in bf16, 20.7 s with and 6.9 s without compiling
+# the programs, on 2 cores: 0.67.
+SHARE = 0.6
+
+
+def makes_programs(trial: AnyTrial, device: str) -> bool:
+    """Return whether a run of a trial makes programs that another one can take.
+
+    Args:
+        device: "gpu" or "cpu": what it trains on.
+    """
+    return isinstance(trial, Trial) and trial.framework == "torch" and trial.compile and device == "cpu"
+
+
+def compiles_anew(label: str, block: int) -> bool:
+    """Return whether a run is to take no program of an earlier one, so that its first epoch tells what compiling takes.
+
+    In the first block all do, but what a search tries together, each set of switches once or a few times.
+    """
+    role = Role.of(label)
+    return block == 0 and (role not in OF_SEARCH or role in ALONE)
+
+
+def again_s(run: Run) -> float:
+    """Return the seconds that a later run of a run's trial is busy, by this one."""
+    anew = run.compiled_anew and makes_programs(run.trial, run.machine.get("device", ""))
+    longer_s = run.epoch_s[0] - run.epoch_s[1] if anew and len(run.epoch_s) > 1 else 0.0
+    return run.busy_s - SHARE * max(0.0, longer_s)
