@@ -68,12 +68,16 @@ def _memory() -> None:
 
 
 def _compile() -> None:
-    """As Inductor does: into the folder that the variable names, which must be there or be made."""
+    """As Inductor does: into the folder that the variable names; what was there before is written down behind it."""
     folder = Path(os.environ["TORCHINDUCTOR_CACHE_DIR"])
-    folder.mkdir(parents=True)
-    (folder / "kernel.so").write_bytes(b"\0")
+    found = sorted(path.name for path in folder.rglob("*.*"))
+    for name in ("ab/kernel.so", "ab/kernel.best_config"):
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.unlink(missing_ok=True)
+        path.write_bytes(b"\0")
     with open(os.environ["FAKE_COMPILED_FILE"], "a") as file:
-        print(folder, file=file)
+        print(folder, *found, sep="\t", file=file)
 
 
 def _compile_and_hang() -> None:

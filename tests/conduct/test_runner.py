@@ -83,6 +83,14 @@ def test_a_program_is_looked_at_until_it_was_seen_once(tmp_path, log):
     assert [r.inspect for r in requests] == [True, True, False, False]
 
 
+def test_all_is_compiled_anew_in_the_first_block_but_what_a_search_tries_together(tmp_path, log):
+    for label in (Role.DATA, Role.TOGGLE):
+        measure_all(runner(tmp_path, log), TrialSet(trials=TRIALS[:1], blocks=3, label=label))
+
+    requests = [entry for entry in log if not isinstance(entry, tuple)]
+    assert [r.compile_anew for r in requests] == [True, *5 * [False]]
+
+
 @pytest.mark.parametrize(
     "note",
     [

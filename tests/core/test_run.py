@@ -114,6 +114,11 @@ def test_the_median_leaves_the_first_epoch_out():
     assert (run.first_epoch_s, run.median_epoch_s) == (100.0, 2.0)
 
 
+def test_a_first_epoch_that_took_programs_of_another_run_is_none():
+    run = make_run(epoch_s=(100.0, 3.0, 1.0), compiled_anew=False)
+    assert (run.first_epoch_s, run.median_epoch_s) == (None, 2.0)
+
+
 def test_the_median_is_scaled_to_the_images_asked_for():
     """100 images asked for, batches of 32: 96 are trained on in 3 s, so 100 take 3.125 s."""
     run = make_run(epoch_s=(9.0, 3.0, 3.0), trial=make_trial(images_per_epoch=100))

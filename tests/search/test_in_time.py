@@ -1,6 +1,7 @@
 """What a search does with the time that its worst case left over."""
 
 import math
+from dataclasses import replace
 
 import pytest
 
@@ -44,6 +45,22 @@ def left(budget_s, known=EMPTY):
 )
 def test_a_round_has_as_many_blocks_as_leave_time_for_fresh_ones(budget_s, number):
     assert left(1.1 * (budget_s + 0.01)).blocks(SHORT, SHORT, 15, spare=False) == number
+
+
+def test_what_compiles_in_the_first_run_of_a_set_leaves_fewer_blocks():
+    """Three sets of a round and one of the fresh blocks; two of a toggle and one."""
+    once = replace(COSTS, once_s={switch(5): 10.0})
+
+    def blocks(budget_s, costs):
+        time = replace(left(1.1 * (budget_s + 0.01)), costs=costs)
+        return time.blocks(ALL, ALL, 15, spare=False), time.toggle_blocks(SHORT, (switch(5),))
+
+    fresh_s, round_s, both_s = 6 * (2 + 10), 1 + 3 * 10, 1 + 10
+    assert blocks(fresh_s + 2 * round_s, COSTS)[0] == blocks(fresh_s + 2 * round_s + 40, once)[0] == 2
+    assert blocks(fresh_s + 2 * round_s + 39, once)[0] == 0
+    assert blocks(1.05 * fresh_s + 2 * both_s, COSTS)[1] == 2
+    assert blocks(1.05 * (fresh_s + 10) + 10 + 2 * both_s, once)[1] == 2
+    assert blocks(1.05 * (fresh_s + 10) + 9 + 2 * both_s, once)[1] == 0
 
 
 @pytest.mark.parametrize(("budget_s", "number"), [(9 * 8 + 3 * 4, 3), (9 * 8 + 4, 0), (9 * 3 - 1, 0)])

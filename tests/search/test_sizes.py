@@ -72,6 +72,16 @@ def test_runs_ahead_are_as_long_as_what_is_on_in_them():
     assert ahead_s == pytest.approx(screen_s + elimination_s + fresh_s + control_s)
 
 
+def test_the_first_run_of_each_set_compiles_anew():
+    """Each run of the screen is one, all of a round's four arms in its first block, and the fresh blocks' best."""
+    sizes = Sizes(races=0, columns=8, eliminate=2, large=0, confirm=6)
+    costs = [Costs(plain_s=1.0, more_s={}, once_s=once_s) for once_s in ({}, {switch(0): 10.0})]
+    without_s, ahead_s = (
+        sizes.ahead_s(EMPTY, own, (), entered=switches(4), long=(), late=(), promising=()) for own in costs
+    )
+    assert ahead_s == pytest.approx(without_s + 16 * 10.0 / 2 + 4 * 10.0 + 10.0)
+
+
 def test_what_is_too_long_for_a_screen_runs_beside_the_others_some_times_or_once():
     sizes = Sizes(races=0, columns=8, looks=2, eliminate=0, large=0, confirm=6)
     costs = Costs(plain_s=1.0, more_s={switch(0): 4.0})

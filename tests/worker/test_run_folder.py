@@ -21,7 +21,14 @@ from trainspeed.worker.request import Request
 TESTS = Path(__file__).parents[1]
 
 
-def run(worker: WorkerProcess, behaviour: str, timeout_s: float = 60.0):
+def run(
+    worker: WorkerProcess,
+    behaviour: str,
+    timeout_s: float = 60.0,
+    *,
+    anew: bool = True,
+    compiled: bool = True,
+):
     trial = Trial(
         framework="torch",
         model="cnn10",
@@ -32,8 +39,10 @@ def run(worker: WorkerProcess, behaviour: str, timeout_s: float = 60.0):
         batch_size=8,
         images_per_epoch=16,
         epochs=3,
+        compile=compiled,
     )
-    return worker.run(Request(trial=trial, device="cpu", requested_at=time.monotonic()), timeout_s)
+    request = Request(trial=trial, device="cpu", requested_at=time.monotonic(), compile_anew=anew)
+    return worker.run(request, timeout_s)
 
 
 @pytest.fixture
@@ -50,7 +59,11 @@ def worker(tmp_path):
 
 
 def folders(tmp_path: Path) -> list[Path]:
-    return [Path(line) for line in (tmp_path / "folders").read_text().splitlines()]
+    return [Path(line.split("\t")[0]) for line in (tmp_path / "folders").read_text().splitlines()]
+
+
+def found_there(tmp_path: Path) -> list[list[str]]:
+    return [line.split("\t")[1:] for line in (tmp_path / "folders").read_text().splitlines()]
 
 
 def test_each_run_compiles_into_an_empty_folder_of_its_own(worker, tmp_path):
@@ -60,6 +73,29 @@ def test_each_run_compiles_into_an_empty_folder_of_its_own(worker, tmp_path):
     assert [outcome.status for outcome in outcomes] == [Status.OK] * 2
     one, other = folders(tmp_path)
     assert one != other and tmp_path / "of the user" not in (one, other)
+    assert found_there(tmp_path) == [[], []]
+    assert [outcome.result.compiled_anew for outcome in outcomes] == [True, True]
+
+
+def test_a_later_run_takes_programs_and_no_choices_where_its_request_says_so(worker, tmp_path):
+    """Each run's are there for those after it, also of one that made some anew beside those that it took."""
+    outcomes = [run(worker, "compile", anew=number == 0) for number in range(3)]
+
+    assert found_there(tmp_path) == [[], ["kernel.so"], ["kernel.so"]]
+    assert [outcome.result.compiled_anew for outcome in outcomes] == [True, False, False]
+
+
+@pytest.mark.parametrize(
+    ("before", "compiled", "is_anew"), [("compile and die", True, False), ("compile", False, True)]
+)
+def test_nothing_is_taken_from_a_run_that_failed_nor_by_one_that_compiles_nothing(
+    worker, tmp_path, before, compiled, is_anew
+):
+    run(worker, before)
+    outcome = run(worker, "compile", anew=False, compiled=compiled)
+
+    assert found_there(tmp_path) == [[], []]
+    assert outcome.result.compiled_anew is is_anew
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,7 @@
 """Compiled programs that later runs of a session take again: of which trials, in which runs, and what that saves.
 
-On a CPU, torch.compile makes C++ of a graph and has it compiled: two thirds of the first epoch's time, at the end of
-which is the same program each time. Nothing is chosen by timing, as on a GPU, so that blocks share no draw. The graph
+On a CPU, torch.compile makes C++ of a graph and has it compiled: three quarters of the first epoch's time, and the
+same programs each time. Nothing is chosen by timing, as on a GPU, so that blocks share no draw. The graph
 itself is traced and lowered in every run.
 """
 
@@ -13,9 +13,9 @@ from trainspeed.core.trial import Trial
 
 # Looked at beside a plain trial, and so that it is seen what compiling takes.
 ALONE = {Role.FEASIBLE, Role.SLOW_WAY}
-# Of what a first epoch takes longer than a later one. Measured: cnn10 in bf16, 20.7 s with and 6.9 s without compiling
-# the programs, on 2 cores: 0.67.
-SHARE = 0.6
+# Of what a first epoch takes longer than a later one. Measured: cnn10 in bf16 on 2 cores, 27.4 s with and 7.1 to 7.9 s
+# without compiling the programs: 0.71 to 0.74.
+SHARE = 0.7
 
 
 def makes_programs(trial: AnyTrial, device: str) -> bool:

@@ -109,6 +109,7 @@ class Sizes:
         missing_s = (max(0, runs[stage] - len(known.of(stage))) * run_s[stage] for stage in runs)
         looked, had = (long, blocks_had(known)) if self.columns else (promising, looks_had(known))
         looks = max(0, self.looks - had) if looked else 0
+        first_s += costs.once(looked) if looks and not had else 0.0
         return sum(missing_s) + first_s + looks * (plain_s + sum(costs.of([switch]) for switch in looked))
 
     def _screens_yet(self, known: Known) -> bool:

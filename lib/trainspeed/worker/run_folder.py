@@ -21,8 +21,10 @@ import tempfile
 # Source: torch/_inductor/runtime/cache_dir_utils.py
 VARIABLES = ("TORCHINDUCTOR_CACHE_DIR", "TRITON_CACHE_DIR")
 PREFIX = "trainspeed-"
+# What Inductor keeps: in the first of these variables' folders, and headers among the temporary files.
+INDUCTORS = "torchinductor"
 # Sources, what was made of them, and that it could be loaded; no choices, as in the files of graphs and of autotuning.
-PROGRAMS = (".cpp", ".so", ".load_ok")
+PROGRAMS = (".cpp", ".so", ".load_ok", ".h", ".gch")
 # A socket's path has at most 104 bytes on macOS, 108 on Linux (sys/un.h); those of Python's multiprocessing are in
 # the folder of temporary files, with such a name.
 SOCKET_BYTES = 103 - len("/pymp-abcdefgh/listener-abcdefgh")
@@ -55,10 +57,10 @@ def share_programs(own: str, others: str) -> None:
     Args:
         own, others: Folders of runs, or of what is kept for runs; the second one is made where it is missing.
     """
-    root = os.path.join(own, VARIABLES[0].lower())
-    for folder, _, names in os.walk(root):
-        to = os.path.join(others, os.path.relpath(folder, own))
-        programs = [name for name in names if name.endswith(PROGRAMS)]
+    for folder, _, names in os.walk(own):
+        inside = os.path.relpath(folder, own)
+        to = os.path.join(others, inside)
+        programs = [n for n in names if n.endswith(PROGRAMS) and inside.startswith(INDUCTORS)]
         if programs:
             os.makedirs(to, exist_ok=True)
         for name in programs:
