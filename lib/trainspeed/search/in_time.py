@@ -106,7 +106,7 @@ class TimeLeft:
         block_s = self.costs.of(base) + sum(self.costs.of((*base, switch)) for switch in long)
         left_s = self.budget_s / SPARE - spent_s(self.known) - self._fewest_fresh_s((*base, *long))
         left_s -= (1 + len(long)) * self.costs.once(base) + self.costs.once(long)
-        blocks = min(USUAL_BLOCKS, int(left_s / block_s)) if block_s else 0
+        blocks = min(ELIMINATE_BLOCKS, int(left_s / block_s)) if block_s else 0
         return blocks if blocks >= FEWEST_BLOCKS else 0
 
     def fresh(self, planned: Sequence[ArmGroup | None]) -> ArmGroup | None:
