@@ -90,10 +90,16 @@ def _compile_and_die() -> None:
     _die()
 
 
+def _compile_and_fail() -> None:
+    _compile()
+    _out_of_memory()
+
+
 BEHAVIOURS = {
     "compile": _compile,
     "compile and hang": _compile_and_hang,
     "compile and die": _compile_and_die,
+    "compile and fail": _compile_and_fail,
     "hang": _hang,
     "hang with grandchild": _hang_with_grandchild,
     "hang with daemons": _hang_with_daemons,

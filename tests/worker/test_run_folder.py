@@ -86,7 +86,8 @@ def test_a_later_run_takes_programs_and_no_choices_where_its_request_says_so(wor
 
 
 @pytest.mark.parametrize(
-    ("before", "compiled", "is_anew"), [("compile and die", True, False), ("compile", False, True)]
+    ("before", "compiled", "is_anew"),
+    [("compile and die", True, False), ("compile and fail", True, False), ("compile", False, True)],
 )
 def test_nothing_is_taken_from_a_run_that_failed_nor_by_one_that_compiles_nothing(
     worker, tmp_path, before, compiled, is_anew

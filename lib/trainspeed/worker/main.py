@@ -17,7 +17,9 @@ import signal
 import sys
 import tempfile
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from typing import IO, NoReturn
 
 from trainspeed.core.errors import UserError
@@ -48,12 +50,11 @@ GRACE_S = 0.2  # for what a run has left behind, such as Python's resource track
 
 @dataclass(frozen=True)
 class _Child:
-    """A run in a process of its own: where it reports, prints and keeps its files; whether it makes programs there."""
+    """A run in a process of its own: where it reports, where it prints, and where it keeps its files."""
 
     channel: Channel
     output: IO[bytes]
     folder: str
-    makes_programs: bool
 
 
 @dataclass
@@ -113,11 +114,11 @@ class Server:
         if not child:
             self.requests.close()
             run_folder.use(folder)
-            _be_child(request, self.backend, prepared.images, channel, output.fileno(), parent)
+            share = partial(run_folder.share_programs, folder, self._programs)
+            _be_child(request, self.backend, prepared.images, channel, output.fileno(), parent, share)
         with contextlib.suppress(OSError):  # the child does it too: whichever comes first
             os.setpgid(child, child)
-        made = makes_programs(request.trial, request.device)
-        self._children[child] = _Child(channel, output, folder, made)
+        self._children[child] = _Child(channel, output, folder)
 
     def _report_ended(self) -> None:
         for pid in [*self._children]:
@@ -127,8 +128,6 @@ class Server:
                 end_children(keep={*self._children, *self._helpers}, grace_s=GRACE_S)
                 child.output.seek(max(0, os.fstat(child.output.fileno()).st_size - STDERR_TAIL_BYTES))
                 tail = child.output.read().decode(errors="replace")
-                if child.makes_programs and not status:
-                    run_folder.share_programs(child.folder, self._programs)
                 run_folder.remove(child.folder)
                 _send(child.channel, Exited(code=os.waitstatus_to_exitcode(status), stderr_tail=tail))
                 child.channel.close()
@@ -171,9 +170,19 @@ def _send(channel: Channel, event: AnyEvent) -> None:
 
 
 def _be_child(
-    request: Request, backend: Backend, images: Images | None, channel: Channel, output: int, parent: int
+    request: Request,
+    backend: Backend,
+    images: Images | None,
+    channel: Channel,
+    output: int,
+    parent: int,
+    share_programs: Callable[[], None],
 ) -> None:
-    """Measure in a process group of its own, so that a timeout ends whatever is started here. Never returns."""
+    """Measure in a process group of its own, so that a timeout ends whatever is started here. Never returns.
+
+    Args:
+        share_programs: Lets later runs have the programs of one that ended well.
+    """
     code = 1
     try:
         signal.set_wakeup_fd(-1)
@@ -186,7 +195,8 @@ def _be_child(
 
         os.dup2(output, 1)
         os.dup2(output, 2)
-        measure_trial(request, backend, images, channel)
+        if measure_trial(request, backend, images, channel) and makes_programs(request.trial, request.device):
+            share_programs()
         code = 0
     finally:
         os._exit(code)

@@ -46,8 +46,8 @@ from trainspeed.worker.validity import check_effective_precision, check_loss, ch
 Emit = Callable[[AnyEvent], None]
 
 
-def measure_trial(request: Request, backend: Backend, images: Images | None, channel: Channel) -> None:
-    """Measure a trial; whatever goes wrong becomes a `failed` event with a status and a reason.
+def measure_trial(request: Request, backend: Backend, images: Images | None, channel: Channel) -> bool:
+    """Measure a trial and return whether that went well; if not, a `failed` event has a status and a reason.
 
     What was measured is sent before anything else is looked up, so that nothing can take it away any more.
 
@@ -80,6 +80,9 @@ def measure_trial(request: Request, backend: Backend, images: Images | None, cha
     except Exception as problem:
         reached = RunResult(notes=tuple(notes), stages_s=stages.seconds)
         emit(failed_by(problem, stages.current, reached))
+    else:
+        return True
+    return False
 
 
 def failed_by(problem: Exception, stage: str, reached: RunResult) -> Failed:
