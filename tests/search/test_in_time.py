@@ -79,7 +79,7 @@ LONG = switches(6)[5:]
 FRESH_S = 6 * 1.05 * 12  # the plain trial twice, and all that is promising
 
 
-@pytest.mark.parametrize(("blocks", "number"), [(1, 0), (2, 2), (4, 4), (9, 7)])
+@pytest.mark.parametrize(("blocks", "number"), [(1, 0), (2, 2), (9, 9), (20, 15)])
 def test_what_takes_long_is_beside_the_rest_as_often_as_its_fresh_blocks_leave_time(blocks, number):
     """A block has an arm without, and one with it."""
     assert left(1.1 * (FRESH_S + 11 * blocks + 0.01)).toggle_blocks(SHORT, LONG) == number
