@@ -4,24 +4,15 @@ from dataclasses import replace
 
 import pytest
 
-from study_data import make_run
+from study_data import make_run, make_trial
 from trainspeed.core.programs import SHARE, again_s, compiles_anew, makes_programs
 from trainspeed.core.run import Role
-from trainspeed.core.trial import Trial
 from trainspeed.studies.conv2d.trials import library_trial
 
 CPU = {"device": "cpu"}
 
 
-COMPILED = Trial(
-    framework="torch",
-    model="cnn10",
-    layout="channels_last",
-    batch_size=8,
-    images_per_epoch=16,
-    epochs=3,
-    compile=True,
-)
+COMPILED = make_trial(framework="torch", compile=True)
 
 
 def test_only_what_torch_compiles_for_a_cpu_is_taken_again():
