@@ -78,9 +78,8 @@ class Ours(Program):
         request = Request(trial=self._trial, device="cpu", requested_at=time.monotonic(), turns=True)
         try:
             self._forked = self.worker.begin(request, 3600, self._training)
-            if (
-                self._forked.rests()
-            ):  # its first two epochs are over; the rest is one turn, in which it is stopped
+            # Its first two epochs are over then; the rest is one turn, in which it is stopped.
+            if self._forked.rests():
                 self._warm.set()
                 self._forked.take_turn(TakeTurn(epochs=self._trial.epochs))
                 self._forked.finish()

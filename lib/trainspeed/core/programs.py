@@ -1,8 +1,8 @@
 """Compiled programs that later runs of a session take again: of which trials, in which runs, and what that saves.
 
-On a CPU, torch.compile makes C++ of a graph and has it compiled: three quarters of the first epoch's time, and the
-same programs each time. Nothing is chosen by timing, as on a GPU, so that blocks share no draw. The graph
-itself is traced and lowered in every run.
+On a CPU, torch.compile makes C++ of a graph and has it compiled: three quarters of a first epoch, and the same programs
+each time. Nothing is chosen by timing there, as it is on a GPU, so that blocks share no draw. The graph itself is
+traced and lowered in every run.
 """
 
 from __future__ import annotations

@@ -64,9 +64,8 @@ def share_programs(own: str, others: str) -> None:
         if programs:
             os.makedirs(to, exist_ok=True)
         for name in programs:
-            with contextlib.suppress(
-                OSError
-            ):  # it is there, or there are no links here: then it is compiled again
+            # It is there, or there are no links here: then it is compiled again.
+            with contextlib.suppress(OSError):
                 os.link(os.path.join(folder, name), os.path.join(to, name))
 
 
