@@ -94,7 +94,7 @@ JOBS = {
     "torch": Job(
         framework="torch",
         script="best_torch.py",
-        levers=(*QUICK_LEVERS, "compile"),
+        levers=(*QUICK_LEVERS, "compile", "compile_scope=with_loss"),  # as the script has the loss compiled
         search_s=COMPILER_S,
         sets=BEST_SETS,
     ),

@@ -28,7 +28,7 @@ if os.environ["TRAINSPEED_TEST_FRAMEWORK"] == "jax":
 
     from trainspeed.worker.backends import jax_backend
 
-    compile_anew = jax_backend.compile_anew
+    compile_anew, keep_programs = jax_backend.compile_anew, jax_backend.keep_programs
 
     def compile_once() -> None:
         """Keep programs for the other runs: no test of these measures, and many compile the same."""
@@ -36,7 +36,7 @@ if os.environ["TRAINSPEED_TEST_FRAMEWORK"] == "jax":
         jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.0)
         jax.config.update("jax_persistent_cache_min_entry_size_bytes", -1)
 
-    jax_backend.compile_anew = compile_once
+    jax_backend.compile_anew = jax_backend.keep_programs = compile_once
 cores = processes.usable_cores()
 # From the first core on, as the other process of tests uses the last one: for the report that tests share, too.
 if os.environ.get("PYTEST_XDIST_WORKER", "gw0") == "gw0":

@@ -67,7 +67,7 @@ def test_an_estimate_is_how_long_it_took_before_in_any_block():
     assert estimate_s(planned(seed=9), known, "cpu") == 5.0
 
 
-@pytest.mark.parametrize(("device", "saved_s"), [("cpu", 20.0 * SHARE), ("gpu", 0.0)])
+@pytest.mark.parametrize(("device", "saved_s"), [("cpu", 20.0 * SHARE["torch"]), ("gpu", 0.0)])
 def test_from_the_second_block_on_a_compiled_run_takes_less_on_a_cpu(device, saved_s):
     """By arithmetic, and by what the first block took."""
     first, second = (replace(planned(compile=True), block=block) for block in range(2))

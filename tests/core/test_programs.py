@@ -13,15 +13,19 @@ CPU = {"device": "cpu"}
 
 
 COMPILED = make_trial(framework="torch", compile=True)
+JAX = make_trial(framework="jax", compile=True)
 
 
-def test_only_what_torch_compiles_for_a_cpu_is_taken_again():
-    """On a GPU it chooses kernels by timing them, and a convolution's calls compile nothing."""
+def test_only_what_torch_or_jax_compiles_for_a_cpu_is_taken_again():
+    """On a GPU kernels are chosen by timing them, and the first call of a convolution is to tell what it takes."""
     assert makes_programs(COMPILED, "cpu")
     assert not makes_programs(COMPILED, "gpu")
     assert not makes_programs(replace(COMPILED, compile=False), "cpu")
-    assert not makes_programs(replace(COMPILED, framework="jax"), "cpu")
-    assert not makes_programs(library_trial("torch", images=1, height=8, width=8), "cpu")
+    assert not makes_programs(replace(COMPILED, framework="tensorflow"), "cpu")
+    assert makes_programs(JAX, "cpu") and not makes_programs(JAX, "gpu")
+    assert not makes_programs(replace(JAX, devices=2, nodes=2, strategy="data_parallel"), "cpu")
+    for library in ("torch", "jax"):
+        assert not makes_programs(library_trial(library, images=1, height=8, width=8), "cpu")
 
 
 @pytest.mark.parametrize(
@@ -41,16 +45,17 @@ def test_the_first_block_tells_what_compiling_takes(label, block, anew):
 
 
 @pytest.mark.parametrize(
-    ("changed", "share"),
+    ("changed", "saved_s"),
     [
-        ({}, SHARE),
+        ({}, 20.0 * SHARE["torch"]),
+        ({"trial": JAX}, 22.0 * SHARE["jax"]),  # it compiles as it builds, too
         ({"compiled_anew": False}, 0.0),
         ({"machine": {"device": "gpu"}}, 0.0),
         ({"trial": replace(COMPILED, compile=False)}, 0.0),
     ],
 )
-def test_a_later_run_takes_less_of_the_first_epoch(changed, share):
+def test_a_later_run_takes_less_of_the_first_epoch(changed, saved_s):
     run = make_run(epoch_s=(21.0, 1.0, 1.0), trial=COMPILED, compiled_anew=True, machine=CPU)
-    run = replace(run, stages_s={"build": 1.0, "train": 23.0}, **changed)
+    run = replace(run, stages_s={"build": 2.0, "train": 23.0}, **changed)
 
-    assert again_s(run) == pytest.approx(24.0 - share * 20.0)
+    assert again_s(run) == pytest.approx(25.0 - saved_s)

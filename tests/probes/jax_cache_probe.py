@@ -2,15 +2,41 @@
 
 from __future__ import annotations
 
+import os
+from pathlib import Path
+
 import jax
 import jax.numpy as jnp
+from jax.experimental.compilation_cache import compilation_cache
 
-from scripted_backend import compile_anew, compile_once
+from scripted_backend import compile_anew, compile_once, keep_programs
+from trainspeed.worker import run_folder
 
 LIKE = {"a run": compile_anew, "a user's script": compile_once}
+HIT = "/jax/compilation_cache/cache_hits"
 
 
-def main(like: str, folder: str) -> None:
+def main(like: str, folder: str, others: str | None = None) -> None:
+    if others is not None:
+        return pass_on(folder, others)
     LIKE[like]()
     jax.config.update("jax_compilation_cache_dir", folder)
+    return compute()
+
+
+def compute() -> None:
     jax.jit(lambda x: x + 1)(jnp.zeros(3)).block_until_ready()
+
+
+def pass_on(own: str, others: str) -> None:
+    """Keep a run's programs, and have what is passed on of them taken by another one: every one of them."""
+    hits: list[str] = []
+    jax.monitoring.register_event_listener(lambda event, **_: hits.append(event) if event == HIT else None)
+    for folder in (own, others):
+        os.environ[run_folder.OF_JAX] = str(Path(folder, run_folder.OF_JAX.lower()))
+        keep_programs()
+        jax.clear_caches()
+        compilation_cache.reset_cache()
+        compute()
+        assert bool(hits) is (folder == others), (folder, hits)
+        run_folder.share_programs(own, others)

@@ -131,15 +131,16 @@ def test_whichever_of_a_workers_processes_is_killed_its_own_folder_goes_with_it(
     assert until(lambda: not of_worker.exists())
 
 
-def test_triton_keeps_its_kernels_there_too(monkeypatch, tmp_path):
+def test_triton_and_jax_keep_there_what_they_compile_too(monkeypatch, tmp_path):
     for variable in (*run_folder.VARIABLES, "TMPDIR"):
         monkeypatch.setenv(variable, "/elsewhere")
     monkeypatch.setattr(tempfile, "tempdir", None)
 
     run_folder.use(str(tmp_path))
 
-    places = [Path(os.environ[variable]) for variable in ("TORCHINDUCTOR_CACHE_DIR", "TRITON_CACHE_DIR")]
-    assert len({*places}) == 2 and {place.parent for place in places} == {tmp_path}
+    variables = ("TORCHINDUCTOR_CACHE_DIR", "TRITON_CACHE_DIR", "JAX_COMPILATION_CACHE_DIR")
+    places = [Path(os.environ[variable]) for variable in variables]
+    assert len({*places}) == 3 and {place.parent for place in places} == {tmp_path}
 
 
 @pytest.mark.parametrize("length", [run_folder.SOCKET_BYTES, run_folder.SOCKET_BYTES + 1])
@@ -157,8 +158,17 @@ def test_temporary_files_are_there_too_unless_a_sockets_path_would_be_too_long(m
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("like", "kept"), [("a run", False), ("a user's script", True)])
-def test_jax_reads_and_writes_no_compiled_programs_in_a_run(shared_worker, tmp_path, like, kept):
+def test_jax_reads_and_writes_no_compiled_programs_in_a_run_on_a_gpu(shared_worker, tmp_path, like, kept):
     """Even where the user has named a folder for them; the second case shows that they would be seen here."""
     shared_worker("jax").probed("probes.jax_cache_probe", like, tmp_path)
 
     assert any(tmp_path.iterdir()) is kept
+
+
+@pytest.mark.slow
+def test_on_a_cpu_a_later_run_takes_the_programs_that_jax_has_compiled(shared_worker, tmp_path):
+    own, others = tmp_path / "own", tmp_path / "others"
+    shared_worker("jax").probed("probes.jax_cache_probe", "runs", own, others)
+
+    kept, taken = ({path.name for path in folder.rglob("*-cache")} for folder in (own, others))
+    assert kept and kept == taken

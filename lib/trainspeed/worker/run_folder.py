@@ -16,15 +16,16 @@ import os
 import shutil
 import tempfile
 
-# Of torch.compile: Inductor's graphs, programs and choices, and Triton's kernels. TensorFlow keeps nothing on disk
-# unless it is told to, and JAX is told not to. What the driver compiles for a GPU it alone knows: no choices.
-# Source: torch/_inductor/runtime/cache_dir_utils.py
-VARIABLES = ("TORCHINDUCTOR_CACHE_DIR", "TRITON_CACHE_DIR")
+# Of torch.compile: Inductor's graphs, programs and choices, and Triton's kernels; of JAX: programs, on a CPU alone.
+# TensorFlow keeps nothing on disk unless it is told to. What the driver compiles for a GPU it alone knows: no choices.
+# Source: torch/_inductor/runtime/cache_dir_utils.py; jax/_src/compilation_cache.py
+OF_JAX = "JAX_COMPILATION_CACHE_DIR"
+VARIABLES = ("TORCHINDUCTOR_CACHE_DIR", "TRITON_CACHE_DIR", OF_JAX)
 PREFIX = "trainspeed-"
-# What Inductor keeps: in the first of these variables' folders, and headers among the temporary files.
-INDUCTORS = "torchinductor"
+# What compilers keep: in folders of these variables, of Inductor headers among the temporary files, too.
+COMPILERS = ("torchinductor", OF_JAX.lower())
 # Sources, what was made of them, and that it could be loaded; no choices, as in the files of graphs and of autotuning.
-PROGRAMS = (".cpp", ".so", ".load_ok", ".h", ".gch")
+PROGRAMS = (".cpp", ".so", ".load_ok", ".h", ".gch", "-cache")
 # A socket's path has at most 104 bytes on macOS, 108 on Linux (sys/un.h); those of Python's multiprocessing are in
 # the folder of temporary files, with such a name.
 SOCKET_BYTES = 103 - len("/pymp-abcdefgh/listener-abcdefgh")
@@ -60,7 +61,7 @@ def share_programs(own: str, others: str) -> None:
     for folder, _, names in os.walk(own):
         inside = os.path.relpath(folder, own)
         to = os.path.join(others, inside)
-        programs = [n for n in names if n.endswith(PROGRAMS) and inside.startswith(INDUCTORS)]
+        programs = [n for n in names if n.endswith(PROGRAMS) and inside.startswith(COMPILERS)]
         if programs:
             os.makedirs(to, exist_ok=True)
         for name in programs:

@@ -1,4 +1,4 @@
-"""Keras 3 on JAX. Always compiled by XLA, in each run anew."""
+"""Keras 3 on JAX. Always compiled by XLA, on a GPU and in a first block anew."""
 
 from __future__ import annotations
 
@@ -14,9 +14,10 @@ import keras
 import numpy as np
 
 from trainspeed.core.convolution import Conv2dTrial
+from trainspeed.core.programs import makes_programs
 from trainspeed.core.result import CONVOLUTIONS, TF32_WORK
 from trainspeed.core.trial import SINGLE, Trial
-from trainspeed.worker import hlo
+from trainspeed.worker import hlo, run_folder
 from trainspeed.worker.backends.base import Backend, evaluation_batch
 from trainspeed.worker.backends.jax_nodes import JaxNodes
 from trainspeed.worker.backends.keras_training import KerasTraining
@@ -46,6 +47,19 @@ def compile_anew() -> None:
     A cached program would bring along what XLA's autotuner chose in the process that compiled it.
     """
     jax.config.update("jax_enable_compilation_cache", False)
+
+
+def keep_programs() -> None:
+    """Keep every compiled program in the run's folder, and take those that are there: see `run_folder`.
+
+    Source: https://docs.jax.dev/en/latest/persistent_compilation_cache.html
+    """
+    jax.config.update("jax_enable_compilation_cache", True)
+    jax.config.update("jax_compilation_cache_dir", os.environ[run_folder.OF_JAX])
+    jax.config.update("jax_persistent_cache_min_compile_time_secs", 0)
+    jax.config.update("jax_persistent_cache_min_entry_size_bytes", -1)
+    # A GPU's, whose folders lie in this one: with them, a program's key would be another one in each run's folder.
+    jax.config.update("jax_persistent_cache_enable_xla_caches", "none")
 
 
 class JaxTraining(KerasTraining):
@@ -115,7 +129,10 @@ class JaxBackend(Backend):
     ) -> JaxTraining:
         if default_allocation:
             PREALLOCATE.undo()
-        compile_anew()
+        if makes_programs(trial, device):
+            keep_programs()
+        else:
+            compile_anew()
         set_tf32(tf32_flag(trial.precision))
         Levers(trial, jax_levers.HOOKS).set_flags(device)
         nodes = JaxNodes(gang) if gang else None
