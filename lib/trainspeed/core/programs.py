@@ -14,9 +14,9 @@ from trainspeed.core.trial import Trial
 
 # Looked at beside a plain trial, and so that it is seen what compiling takes.
 ALONE = {Role.FEASIBLE, Role.SLOW_WAY}
-# Of what a first epoch takes longer than a later one, with JAX of building a model, too. Measured with cnn10: in bf16 by
-# torch.compile on 2 cores, 27.4 s with and 7.1 to 7.9 s without compiling the programs, 0.71 to 0.74; with JAX on one
-# core, 9.5 to 10.2 s with and 1.4 s without, 0.87 to 0.89.
+# Of what a first epoch takes longer than a later one, with JAX of building a model, too. Measured with cnn10: in bf16
+# by torch.compile on 2 cores, 27.4 s with and 7.1 to 7.9 s without compiling the programs, 0.71 to 0.74; with JAX on
+# one core, 9.5 to 10.2 s with and 1.4 s without, 0.87 to 0.89.
 SHARE = {"torch": 0.7, "jax": 0.85}
 COMPILES_AS_IT_BUILDS = "jax"
 
