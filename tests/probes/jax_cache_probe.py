@@ -13,7 +13,7 @@ from scripted_backend import compile_anew, compile_once, keep_programs
 from trainspeed.worker import run_folder
 
 LIKE = {"a run": compile_anew, "a user's script": compile_once}
-HIT = "/jax/compilation_cache/cache_hits"
+HIT, MISS = (f"/jax/compilation_cache/cache_{name}" for name in ("hits", "misses"))
 
 
 def main(like: str, folder: str, others: str | None = None) -> None:
@@ -29,14 +29,19 @@ def compute() -> None:
 
 
 def pass_on(own: str, others: str) -> None:
-    """Keep a run's programs, and have what is passed on of them taken by another one: every one of them."""
-    hits: list[str] = []
-    jax.monitoring.register_event_listener(lambda event, **_: hits.append(event) if event == HIT else None)
-    for folder in (own, others):
+    """Keep a run's programs, and have another one take what is passed on of them, but none on fewer cores."""
+    seen: list[str] = []
+    jax.monitoring.register_event_listener(lambda event, **_: seen.append(event))
+    cores = sorted(os.sched_getaffinity(0))
+    for folder, count, taken in ((own, len(cores), False), (others, len(cores), True), (others, 1, False)):
         os.environ[run_folder.OF_JAX] = str(Path(folder, run_folder.OF_JAX.lower()))
+        os.sched_setaffinity(0, cores[:count])
         keep_programs()
         jax.clear_caches()
         compilation_cache.reset_cache()
+        seen.clear()
         compute()
-        assert bool(hits) is (folder == others), (folder, hits)
-        run_folder.share_programs(own, others)
+        found = HIT in seen, MISS in seen
+        assert found == (taken, not taken) or (count == 1 == len(cores)), (folder, count, seen)
+        if folder == own:
+            run_folder.share_programs(own, others)

@@ -82,7 +82,9 @@ def test_a_later_run_takes_programs_and_no_choices_where_its_request_says_so(wor
     outcomes = [run(worker, "compile", anew=number == 0) for number in range(3)]
 
     assert found_there(tmp_path) == [[], ["kernel.so"], ["kernel.so"]]
-    assert [outcome.result.compiled_anew for outcome in outcomes] == [True, False, False]
+    results = [outcome.result for outcome in outcomes]
+    assert [result.compiled_anew for result in results] == [True, False, False]
+    assert [result.peak_memory_bytes is None for result in results] == [False, True, True]
 
 
 @pytest.mark.parametrize(
@@ -166,9 +168,11 @@ def test_jax_reads_and_writes_no_compiled_programs_in_a_run_on_a_gpu(shared_work
 
 
 @pytest.mark.slow
-def test_on_a_cpu_a_later_run_takes_the_programs_that_jax_has_compiled(shared_worker, tmp_path):
+def test_on_a_cpu_a_later_run_on_as_many_cores_takes_the_programs_that_jax_has_compiled(
+    shared_worker, tmp_path
+):
     own, others = tmp_path / "own", tmp_path / "others"
     shared_worker("jax").probed("probes.jax_cache_probe", "runs", own, others)
 
     kept, taken = ({path.name for path in folder.rglob("*-cache")} for folder in (own, others))
-    assert kept and kept == taken
+    assert kept and kept <= taken

@@ -32,7 +32,7 @@ from trainspeed.worker.probes.leftover import PAUSE_S
 from trainspeed.worker.turns import EPOCHS_BEFORE_TURNS
 
 # For a training: the first epoch's tracing, what a device computes in a second, and what an image costs.
-TRACE_S = {"tensorflow": 4.0, "torch": 0.5, "jax": 1.0}
+TRACE_S = {"tensorflow": 4.0, "torch": 0.5, "jax": 3.0}
 CPU_CORE_FLOP_PER_S = 1e11
 # Of a further worker, from a warm disk; see `forecast.WORKERS_START_S` for those that start side by side.
 IMPORT_S = {"tensorflow": 5.0, "torch": 3.0, "jax": 3.0}
@@ -43,13 +43,13 @@ GPU_DEFAULT_FLOP_PER_S = GPU_FLOP_PER_S["tf32"]  # convolutions take TF32 where 
 # took 1 s for a context and a model, and half a second more for the first epoch, JAX 5 s for its first operations and
 # 3 s for a step, of which it tries the algorithms. Source: data/measured/nvidia-h100; JAX's from a report in `smoke`
 CONTEXT_S = 1.0
-KERNELS_S = {"tensorflow": 2.0, "torch": 0.3, "jax": 2.0}
+KERNELS_S = {"tensorflow": 2.0, "torch": 0.3, "jax": 5.0}
 JOIN_S = 0.5  # for each further device of a run, to find the others
 LAUNCH_S = 3e-3  # of a step's kernels: the least that a step of a small batch takes
 # Until a compiler is done, with empty caches. Inductor took 28 s for ResNet-50 (three times the depth of cnn10) in
-# training, about twice that on another machine, and 22 s for cnn10 on an H100. JAX took 9 s for cnn10 on one core.
-# Source: https://github.com/pytorch/benchmark/pull/1547; data/measured/nvidia-h100-switches
-COMPILE_S = {"tensorflow": 5.0, "torch": 20.0, "jax": 5.0}
+# training, about twice that on another machine, and 22 s for cnn10 on an H100. JAX always compiles: its tracing and
+# kernels hold it. Source: https://github.com/pytorch/benchmark/pull/1547; data/measured/nvidia-h100-switches
+COMPILE_S = {"tensorflow": 5.0, "torch": 20.0, "jax": 0.0}
 CNN10_TRAIN_FLOP = 1.6e9  # per 32x32 image, forward and backward
 CNN_KERAS_TRAIN_FLOP = 0.12e9
 WIDE_RESNET_TRAIN_FLOP = 31.5e9 / 10**2  # times the width squared
@@ -139,8 +139,9 @@ def run_s(
         return begin_s + TRACE_S["torch"]
     depth, epoch_s = _epoch_s(trial, device)
     compile_s = COMPILE_S[trial.framework] if trial.compile else 0.0
-    again = not anew and makes_programs(trial, device)
-    trace_s = TRACE_S[trial.framework] + (1 - SHARE[trial.framework] if again else 1.0) * compile_s
+    trace_s = TRACE_S[trial.framework] + compile_s
+    if not anew and makes_programs(trial, device):
+        trace_s -= SHARE[trial.framework] * (compile_s or trace_s)
     if device == "gpu":
         trace_s += KERNELS_S[trial.framework]
     epochs = trial.epochs

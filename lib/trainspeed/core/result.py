@@ -211,7 +211,8 @@ class RunResult(Inspection, CallTimes):
         classes: Number of classes of the data set; None where nothing was trained, and in older lines.
         test_accuracy: Share of held-out images classified correctly, 0 to 1; None where it was not asked for.
         peak_memory_bytes: Peak on the fullest device by the framework's allocator; on a CPU what the
-            process added to its resident memory. None where it cannot be read.
+            process added to its resident memory, compilers too. None where it cannot be read, and of a run that took
+            programs of earlier ones.
         gpu_memory: What the framework's default allocation took; None of a run that was not for that.
         energy_j: Joules that the devices in use consumed over `metered_s`, by their counters; None of several nodes,
             as only one of them reads its own.

@@ -122,7 +122,7 @@ def feasible(
         alone=pair if pair and pair.blocks else None,
         cost_s=_median(ended, lambda run: run.busy_s or None),
         again_s=_median(ended, lambda run: again_s(run) or None),
-        plain_cost_s=_median(plain, lambda run: run.busy_s or None),
+        plain_cost_s=_median(plain, lambda run: again_s(run) or None),
         first_epoch_s=_median(timed or ended, lambda run: run.first_epoch_s),
         plain_first_epoch_s=_median(plain_timed, lambda run: run.first_epoch_s),
         epoch_s=_median(ended, lambda run: run.median_epoch_s),

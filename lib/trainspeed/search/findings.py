@@ -86,7 +86,7 @@ class Feasible:
         alone: Speed-up over the plain trial; with too few blocks for an interval.
         cost_s: Seconds that a run of it takes, without waits: median.
         again_s: Seconds that later ones take, which compile less anew: see `programs`.
-        plain_cost_s: The same of the plain trial beside it.
+        plain_cost_s: Seconds that later runs of the plain trial take, likewise.
         first_epoch_s, plain_first_epoch_s: Seconds of the first epoch, with tracing and compiling, of the blocks in
             which both have it; the plain trial's is None where there is no such block.
         epoch_s, plain_epoch_s: Seconds of a later epoch.

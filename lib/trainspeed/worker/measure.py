@@ -145,15 +145,15 @@ def _measure(
     check_loss(trial, loss)
     notes += loss_notes(loss)
     trained = trial.phase.trains
+    # On a CPU compilers take some in this process: JAX's, as much as a small model.
+    peak_bytes = training.peak_memory_bytes if request.device == "gpu" else memory.bytes
     measured = RunResult(
         epoch_s=epoch_s,
         images_per_epoch=trial.steps_per_epoch * trial.batch_size,
         repeats=training.repeats,
         link_sums=training.link_sums,
         classes=images.classes if images else None,
-        peak_memory_bytes=read(
-            "peak memory", training.peak_memory_bytes if request.device == "gpu" else memory.bytes
-        ),
+        peak_memory_bytes=None if request.reuses_programs else read("peak memory", peak_bytes),
         gpu_memory=read("memory that was taken", allocation.taken) if allocation else None,
         energy_j=meter.energy_j,
         metered_s=meter.metered_s,

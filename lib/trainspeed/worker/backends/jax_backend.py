@@ -17,6 +17,7 @@ from trainspeed.core.convolution import Conv2dTrial
 from trainspeed.core.programs import makes_programs
 from trainspeed.core.result import CONVOLUTIONS, TF32_WORK
 from trainspeed.core.trial import SINGLE, Trial
+from trainspeed.sensors.processes import usable_cores
 from trainspeed.worker import hlo, run_folder
 from trainspeed.worker.backends.base import Backend, evaluation_batch
 from trainspeed.worker.backends.jax_nodes import JaxNodes
@@ -52,10 +53,16 @@ def compile_anew() -> None:
 def keep_programs() -> None:
     """Keep every compiled program in the run's folder, and take those that are there: see `run_folder`.
 
-    Source: https://docs.jax.dev/en/latest/persistent_compilation_cache.html
+    Whatever the user has set. XLA cuts a program into as many parts as there are cores that it may run on, and a
+    program's key does not hold their number: for each number there is a folder.
+    Source: https://docs.jax.dev/en/latest/persistent_compilation_cache.html; jax/_src/cache_key.py
     """
+    folder = os.path.join(os.environ[run_folder.OF_JAX], f"{len(usable_cores())}_cores")
     jax.config.update("jax_enable_compilation_cache", True)
-    jax.config.update("jax_compilation_cache_dir", os.environ[run_folder.OF_JAX])
+    jax.config.update("jax_compilation_cache_dir", folder)
+    jax.config.update("jax_compilation_cache_max_size", -1)
+    jax.config.update("jax_compilation_cache_check_contents", False)
+    jax.config.update("jax_raise_persistent_cache_errors", False)
     jax.config.update("jax_persistent_cache_min_compile_time_secs", 0)
     jax.config.update("jax_persistent_cache_min_entry_size_bytes", -1)
     # A GPU's, whose folders lie in this one: with them, a program's key would be another one in each run's folder.
@@ -129,12 +136,12 @@ class JaxBackend(Backend):
     ) -> JaxTraining:
         if default_allocation:
             PREALLOCATE.undo()
+        set_tf32(tf32_flag(trial.precision))
+        Levers(trial, jax_levers.HOOKS).set_flags(device)
         if makes_programs(trial, device):
             keep_programs()
         else:
             compile_anew()
-        set_tf32(tf32_flag(trial.precision))
-        Levers(trial, jax_levers.HOOKS).set_flags(device)
         nodes = JaxNodes(gang) if gang else None
         first = set_up(device, trial.devices_per_node)
         capability = None
