@@ -6,19 +6,23 @@ from dataclasses import replace
 import pytest
 
 import search_world
-from search_world import START, World, drive, kept, switch, switches
+from search_world import FIELDS, START, World, drive, kept, switch, switches
+from study_data import make_run
+from trainspeed.core.programs import SHARE, again_s
 from trainspeed.core.run import Role
 from trainspeed.search.candidates import Candidates
-from trainspeed.search.feasible import SEEDS_APART, SWITCHES_PER_GROUP
+from trainspeed.search.feasible import SEEDS_APART, SWITCHES_PER_GROUP, feasible
 from trainspeed.search.findings import Decision
 from trainspeed.search.known import Known
 from trainspeed.search.search import Search
 from trainspeed.search.sizes import Costs, Sizes, costs_of, long_switches
+from trainspeed.search.switch import combined, plain_trial
 
 COMPILER = 1
 GAINS = {0: math.log(1.35), COMPILER: math.log(1.10)}
 RUN_S, COMPILING_S = 5.0, 20.0
 EMPTY = Known(START, switches(4))
+PLAIN_JAX = plain_trial("jax", "cnn10", **FIELDS)
 
 
 @pytest.fixture(autouse=True)
@@ -61,6 +65,29 @@ def test_costs_are_those_of_each_switch_alone():
     assert costs.more_s[switch(COMPILER)] == pytest.approx(COMPILING_S)
     assert costs.more_s[switch(0)] == 0.0
     assert costs.of([switch(0), switch(COMPILER)], 1 / 2) == pytest.approx(RUN_S + COMPILING_S / 2)
+
+
+def test_a_set_compiles_once_whatever_is_on_in_it():
+    costs = Costs(plain_s=1.0, more_s={}, once_s={switch(0): 10.0, switch(1): 8.0})
+    assert costs.once([switch(0), switch(1), switch(2)]) == 10.0
+    assert costs.once([switch(2)]) == costs.once([]) == 0.0
+
+
+def of_jax(on, first_s):
+    """A first run of the plain trial, or of one with a switch, that compiles as it builds and in its first epoch."""
+    stages_s = {"build": 6.0, "train": first_s + 2.0}
+    more = {"label": str(Role.FEASIBLE), "stages_s": stages_s, "machine": {"device": "cpu"}}
+    return make_run(trial=combined(PLAIN_JAX, on), epoch_s=(first_s, 1.0, 1.0), **more)
+
+
+def test_with_jax_the_plain_trial_compiles_too_and_its_later_runs_count():
+    runs = of_jax([], 9.0), of_jax([switch(0)], 11.0)
+    found = feasible(switch(0), Known(PLAIN_JAX, switches(1), runs))
+    costs = costs_of([found])
+
+    assert costs.plain_s == pytest.approx(again_s(runs[0])) != runs[0].busy_s
+    assert costs.more_s[switch(0)] == pytest.approx(2.0 * (1 - SHARE["jax"]))
+    assert costs.once_s[switch(0)] == pytest.approx((6.0 + 10.0) * SHARE["jax"])
 
 
 def test_runs_ahead_are_as_long_as_what_is_on_in_them():

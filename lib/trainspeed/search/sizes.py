@@ -124,7 +124,8 @@ class Costs:
         plain_s: Seconds of a run of the plain trial.
         more_s: Switch -> seconds that it adds, such as to compile. What one saves is counted as nothing, as turns last
             alike.
-        once_s: Switch -> seconds that it adds besides in the first run of each set that it is in.
+        once_s: Switch -> seconds that the first run of a set that it is in takes besides. A set compiles once: of
+            several switches, the longest.
     """
 
     plain_s: float
@@ -137,7 +138,7 @@ class Costs:
 
     def once(self, switches: Sequence[Switch], share: float = 1.0) -> float:
         """Return the seconds that the first run of a set adds to these, with a share of these switches on."""
-        return share * sum(self.once_s.get(switch, 0.0) for switch in switches)
+        return share * max((self.once_s.get(switch, 0.0) for switch in switches), default=0.0)
 
 
 def options(count: int, confirm: int) -> list[Sizes]:
