@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from asking_study import trial_of
-from study_data import make_trial
+from study_data import make_run, make_trial
 from trainspeed.conduct import study
 from trainspeed.conduct.context import Context
 from trainspeed.conduct.forked_run import RunOutcome
@@ -15,6 +15,7 @@ from trainspeed.conduct.groups import Pace, groups_of
 from trainspeed.conduct.in_vain import is_in_vain
 from trainspeed.conduct.plan import Plan, TrialSet
 from trainspeed.core.coverage import Coverage, GroupCoverage
+from trainspeed.core.programs import SHARE
 from trainspeed.core.run import Role, Status
 from trainspeed.show.coverage import coverage_sentences
 
@@ -147,11 +148,26 @@ def test_a_block_without_a_result_tells_nothing_of_how_long_others_take():
     gone, other = groups_of([part], [""], [True], seed=0)
     pace = Pace((), "cpu")
     before_s = pace.block_s(other)
-    pace.learn(gone, 0.0, failed=True)
+    pace.learn(gone, 0.0, [make_run(status=Status.CRASHED)])
 
     assert (pace.block_s(gone), pace.block_s(other)) == (0.0, before_s)
-    pace.learn(gone, 2 * before_s)
+    pace.learn(gone, 2 * before_s, [make_run()])
     assert pace.block_s(other) > before_s
+
+
+def test_what_a_first_block_compiles_counts_for_the_first_block_of_others_and_for_none_of_its_own():
+    """A quarter of an hour had no time for five more blocks of half a minute, which took eight seconds each."""
+    trials = [make_trial(framework="jax", compile=True, batch_size=size) for size in (8, 16)]
+    own, other = groups_of([TrialSet(trials=tuple(trials), blocks=6)], [""], [True], seed=0)
+    of_jax = {"stages_s": {"build": 10.0, "train": 15.0}, "machine": {"device": "cpu"}}
+    run = make_run(trial=trials[0], epoch_s=(11.0, 1.0, 1.0, 1.0), **of_jax)
+    pace = Pace((), "cpu")
+    pace.learn(own, 30.0, [run])
+
+    assert pace.block_s(own) == pytest.approx(30.0 - 20.0 * SHARE["jax"])
+    assert pace.block_s(other) == pytest.approx(30.0)
+    pace.learn(own, 12.0, [run])
+    assert pace.block_s(own) == 12.0
 
 
 def test_a_framework_that_is_missing_has_no_blocks_and_none_for_want_of_time(workers, tmp_path, monkeypatch):

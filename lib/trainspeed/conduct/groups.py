@@ -13,7 +13,8 @@ from trainspeed.conduct.plan import Planned, TrialSet, schedule
 from trainspeed.conduct.timetable import FEWEST
 from trainspeed.conduct.turns import FEW_ROUNDS, ROUNDS, TURN_S
 from trainspeed.core.convolution import AnyTrial
-from trainspeed.core.run import Run
+from trainspeed.core.programs import again_s
+from trainspeed.core.run import Run, Status
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,19 +111,23 @@ class Pace:
     _took_s: dict[PlannedGroup, list[float]] = field(default_factory=lambda: defaultdict(list), init=False)
     _worked: set[PlannedGroup] = field(default_factory=set, init=False)
     _median_s: dict[PlannedGroup, float] = field(default_factory=dict, init=False)
+    _once_s: dict[PlannedGroup, float] = field(default_factory=dict, init=False)
     _estimates_s: dict[PlannedGroup, float] = field(default_factory=dict, init=False)
 
-    def learn(self, group: PlannedGroup, wall_s: float, *, failed: bool = False) -> None:
+    def learn(self, group: PlannedGroup, wall_s: float, runs: Iterable[Run]) -> None:
         """Take in what a block took, whoever measured it.
 
         Args:
-            failed: Whether no run of it ended well: that tells nothing of how long other groups take.
+            runs: Its runs. Where none of them ended well, it tells nothing of how long other groups take.
         """
-        took_s = self._took_s[group]
-        if not failed:
+        runs, took_s = list(runs), self._took_s[group]
+        if any(run.status is Status.OK for run in runs):
             self._worked.add(group)
         took_s.append(wall_s)
-        self._median_s[group] = median(took_s[1:] or took_s)  # the first looks up layers and accuracy, too
+        self._once_s.setdefault(group, sum(run.busy_s - again_s(run) for run in runs))
+        # The first looks up layers and accuracy, too, and has compiled what later ones take again.
+        again = max(0.0, wall_s - self._once_s[group])
+        self._median_s[group] = median(took_s[1:] or [again])
 
     def block_s(self, group: PlannedGroup) -> float:
         """Return about how many seconds a block of a group takes."""
@@ -147,5 +152,5 @@ class Pace:
         """Return how much longer than estimated blocks take: of this framework, or of all."""
         known = [group for group in self._took_s if group in self._worked]
         own = [group for group in known if group.framework == framework] or known
-        estimated_s = sum(map(self._estimate_s, own))
-        return sum(map(self.block_s, own)) / estimated_s if estimated_s else 1.0
+        estimated_s = sum(map(self._estimate_s, own))  # of first blocks
+        return sum(self.block_s(one) + self._once_s[one] for one in own) / estimated_s if estimated_s else 1.0

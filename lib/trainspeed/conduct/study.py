@@ -42,7 +42,7 @@ from trainspeed.core.frame import RUNS_CSV, append_csv, is_current, write_csv
 from trainspeed.core.guard import arm
 from trainspeed.core.ledger import Ledger
 from trainspeed.core.monitor_csv import monitor_file
-from trainspeed.core.run import Run, Status
+from trainspeed.core.run import Run
 from trainspeed.core.runs import Measured, RunSet, elapsed_s
 from trainspeed.core.user_model import is_named, still_holds
 from trainspeed.sensors.memory import allowance_bytes
@@ -287,7 +287,7 @@ class _Measuring:
 
     def _record(self, progress: Progress, block: Block, runs: Sequence[Run], seconds: float) -> None:
         """Take in what a block's runs have shown, whoever measured them, and how long it took."""
-        self._pace.learn(block.group, seconds, failed=not any(run.status is Status.OK for run in runs))
+        self._pace.learn(block.group, seconds, runs)
         progress.finished(len(block.planned))
         for run in runs:
             if run.node != self._context.node:  # the runner has learned from its own
