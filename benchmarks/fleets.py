@@ -78,7 +78,7 @@ def planned(machine: str) -> Iterator[tuple[str, list[Run]]]:
         for number, block in enumerate(blocks, 1):
             seconds = 1.0 + block.number / 100
             runs = [_run(f"{machine}-{number}", one, seconds) for one in block.planned]
-            pace.learn(block.group, seconds)
+            pace.learn(block.group, seconds, runs)
             for run in runs:
                 done.setdefault(run.key, []).append(run)
             queue.finished(block)
