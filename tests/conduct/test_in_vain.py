@@ -156,7 +156,7 @@ def test_a_block_without_a_result_tells_nothing_of_how_long_others_take():
 
 
 def test_what_a_first_block_compiles_counts_for_the_first_block_of_others_and_for_none_of_its_own():
-    """A quarter of an hour had no time for five more blocks of half a minute, which took eight seconds each."""
+    """A report of four minutes had no time for five more blocks of half a minute, which take eight seconds each."""
     trials = [make_trial(framework="jax", compile=True, batch_size=size) for size in (8, 16)]
     own, other = groups_of([TrialSet(trials=tuple(trials), blocks=6)], [""], [True], seed=0)
     of_jax = {"stages_s": {"build": 10.0, "train": 15.0}, "machine": {"device": "cpu"}}

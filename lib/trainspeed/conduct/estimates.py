@@ -141,7 +141,7 @@ def run_s(
     compile_s = COMPILE_S[trial.framework] if trial.compile else 0.0
     trace_s = TRACE_S[trial.framework] + compile_s
     if not anew and makes_programs(trial, device):
-        trace_s -= SHARE[trial.framework] * (compile_s or trace_s)
+        trace_s -= SHARE[trial.framework] * (compile_s or trace_s)  # JAX's tracing holds its compiling
     if device == "gpu":
         trace_s += KERNELS_S[trial.framework]
     epochs = trial.epochs

@@ -126,8 +126,8 @@ class Pace:
         took_s.append(wall_s)
         self._once_s.setdefault(group, sum(run.busy_s - again_s(run) for run in runs))
         # The first looks up layers and accuracy, too, and has compiled what later ones take again.
-        again = max(0.0, wall_s - self._once_s[group])
-        self._median_s[group] = median(took_s[1:] or [again])
+        later_s = max(0.0, wall_s - self._once_s[group])
+        self._median_s[group] = median(took_s[1:] or [later_s])
 
     def block_s(self, group: PlannedGroup) -> float:
         """Return about how many seconds a block of a group takes."""
