@@ -198,7 +198,7 @@ def play(
             for hand in [*free]:
                 if block := queue.take(f"twin {hand}" if hand else "", wait=False):
                     free.remove(hand)
-                    takes_s = table.block_s(block.group) / speeds[hand]
+                    takes_s = table.takes_s(block.group, block.number) / speeds[hand]
                     is_lost = lost.get(hand) == taken[hand]
                     taken[hand] += 1
                     at_s = now_s + takes_s * (0.5 if is_lost else 1)

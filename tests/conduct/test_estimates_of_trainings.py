@@ -107,6 +107,19 @@ def test_all_estimates_read_the_ledger_once():
     assert estimates_s([planned(), planned(seed=1)], known, "cpu") == [7.0, 7.0]
 
 
+def test_a_first_block_takes_as_long_as_those_that_compiled_all_anew_and_another_one_less():
+    compiled = make_trial(compile=True)
+    record = {"trial": compiled, "machine": {"device": "cpu"}, "epoch_s": (21.0, 1.0, 1.0, 1.0)}
+    known = [make_run(stages_s={"train": 30.0}, compiled_anew=True, **record)]
+    known += [
+        make_run(stages_s={"train": seconds}, compiled_anew=False, **record) for seconds in (10.0, 12.0)
+    ]
+    plan = [Planned(block=block, label="", trial=compiled) for block in (0, 1)]
+
+    later_s = (30.0 - 20.0 * SHARE["torch"] + 10.0 + 12.0) / 3
+    assert estimates_s(plan, known, "cpu") == pytest.approx([30.0, later_s])
+
+
 def test_without_a_run_before_more_work_is_estimated_to_take_longer():
     def estimate(device="cpu", **changed):
         return estimate_s(planned(**changed), [], device)

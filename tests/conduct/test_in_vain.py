@@ -155,7 +155,7 @@ def test_a_block_without_a_result_tells_nothing_of_how_long_others_take():
     assert pace.block_s(other) > before_s
 
 
-def test_what_a_first_block_compiles_counts_for_the_first_block_of_others_and_for_none_of_its_own():
+def test_what_a_first_block_compiles_counts_for_first_blocks_alone():
     """A report of four minutes had no time for five more blocks of half a minute, which take eight seconds each."""
     trials = [make_trial(framework="jax", compile=True, batch_size=size) for size in (8, 16)]
     own, other = groups_of([TrialSet(trials=tuple(trials), blocks=6)], [""], [True], seed=0)
@@ -165,7 +165,9 @@ def test_what_a_first_block_compiles_counts_for_the_first_block_of_others_and_fo
     pace.learn(own, 30.0, [run])
 
     assert pace.block_s(own) == pytest.approx(30.0 - 20.0 * SHARE["jax"])
-    assert pace.block_s(other) == pytest.approx(30.0)
+    assert (pace.first_s(own), pace.first_s(other)) == pytest.approx((30.0, 30.0))
+    assert 1.0 < pace.block_s(other) < 20.0
+    assert pace.decided_s([other]) == pytest.approx(30.0 + 5 * pace.block_s(other))
     pace.learn(own, 12.0, [run])
     assert pace.block_s(own) == 12.0
 

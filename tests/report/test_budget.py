@@ -128,9 +128,19 @@ def test_a_resumed_report_gives_each_notebook_what_it_had(clock):
 
 
 def group(name: str, core: bool = True, most: int = 15, block_s: float = 10.0, **fields) -> ForecastGroup:
+    fields = {"first_s": block_s} | fields
     return ForecastGroup(
         name=name, core=core, arms=(f"{name} with", f"{name} without"), most=most, block_s=block_s, **fields,
     )  # fmt: skip
+
+
+def test_what_a_first_block_compiles_is_reckoned_once():
+    compiled = group("core", most=6, first_s=60.0)
+    plan = StudyPlan(study="layout", groups=(compiled,))
+    needed_s = WORKERS_START_S + 60 + 5 * 10
+
+    assert (plan.least_s, plan.needs_s[0]) == (WORKERS_START_S + 60, needed_s)
+    assert [plan.forecast(needed_s - missing_s).had(compiled) for missing_s in (0, 1)] == [6, 5]
 
 
 PLANS = {

@@ -89,7 +89,8 @@ class BlockQueue:
     def _busy_s(self) -> float:
         """Seconds that what is being measured still takes."""
         now_s = time.monotonic()
-        return sum(max(0.0, self.table.block_s(b.group) - now_s + at_s) for b, at_s in self._out.items())
+        takes_s = self.table.takes_s
+        return sum(max(0.0, takes_s(b.group, b.number) - now_s + at_s) for b, at_s in self._out.items())
 
     def outlook(self) -> tuple[int, float]:
         """Return how many runs are being measured or still to come, and about how many seconds all that takes."""
@@ -221,7 +222,10 @@ class BlockQueue:
         """Return a block that was lost; the time may not be enough for it any more, but for a first one."""
         while self._back:
             block = self._back.pop(0)
-            if not block.number or self.table.block_s(block.group) <= self.end_s - time.monotonic():
+            if (
+                not block.number
+                or self.table.takes_s(block.group, block.number) <= self.end_s - time.monotonic()
+            ):
                 return block
             self.table.gave_back(block.group)
             self._given[block.group].remove(block.number)

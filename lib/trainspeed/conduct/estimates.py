@@ -88,21 +88,29 @@ def estimates_s(
     whole = (
         RunSet(tuple(known)).ok().where(lambda run: bool(run.stages_s))
     )  # a failed run tells nothing about it
-    before = {t: fmean(map(again_s, runs)) for t, runs in whole.by_trial().items()}
+    before = whole.by_trial()
     plan = list(plan)
     sizes = Counter((planned.block, planned.group) for planned in plan)
+    anew = [compiles_anew(planned.label, planned.block) for planned in plan]
     return [
-        before[spec]
+        _took_s(before[spec], anew=is_anew)
         if (spec := planned.trial.spec) in before
         else run_s(
             spec,
             device,
             rounds=rounds if sizes[planned.block, planned.group] > 1 else 0,
             turn_s=turn_s,
-            anew=compiles_anew(planned.label, planned.block),
+            anew=is_anew,
         )
-        for planned in plan
+        for planned, is_anew in zip(plan, anew, strict=True)
     ]
+
+
+def _took_s(runs: Iterable[Run], *, anew: bool) -> float:
+    """Return how long runs of a trial took on average: those that compiled all anew, or as later ones take."""
+    known = list(runs)
+    whole_s = [run.busy_s for run in known if run.compiled_anew] if anew else []
+    return fmean(whole_s or map(again_s, known))
 
 
 def imports_s(trials: Iterable[AnyTrial]) -> float:

@@ -25,7 +25,8 @@ class ForecastGroup:
 
     Attributes:
         arms: What is measured, in words.
-        block_s: Seconds of a block.
+        first_s: Seconds of its first block, which compiles what later ones take again.
+        block_s: Seconds of each later block.
         around: Whether it is measured before and after all others.
         foreseen: Whether its trials stand for others that earlier results will decide.
     """
@@ -34,6 +35,7 @@ class ForecastGroup:
     core: bool
     arms: tuple[str, ...]
     most: int
+    first_s: float
     block_s: float
     around: bool = False
     foreseen: bool = False
@@ -41,6 +43,12 @@ class ForecastGroup:
     def place(self, number: int) -> int:
         """Return 0: the order within a block does not matter for its time."""
         return 0
+
+    def blocks_s(self, begin: int, end: int) -> float:
+        """Return the seconds of its blocks from one number to before another, of those that it has."""
+        begin, end = min(begin, self.most), min(end, self.most)
+        first = begin == 0 < end
+        return first * self.first_s + (end - begin - first) * self.block_s
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,16 +72,16 @@ class StudyPlan:
         Until the first comparison of its core is decided; until all of its core is; until everything else is shown
         once; until no single block decides the core; until everything else is decided as well, as far as it may be.
         """
-        around_s = sum(group.most * group.block_s for group in self.groups if group.around)
+        around_s = sum(group.blocks_s(0, group.most) for group in self.groups if group.around)
         cores = [group for group in self.groups if group.core and not group.around]
         to_decide = [group for group in cores if group.most >= FEWEST][1:]
-        second_s = sum(FEWEST * group.block_s for group in to_decide)
+        second_s = sum(group.blocks_s(0, FEWEST) for group in to_decide)
 
         def needed(core: bool, begin: int, end: int) -> float:
             own = [group for group in self.groups if group.core == core and not group.around]
-            return sum((min(end, g.most) - min(begin, g.most)) * g.block_s for g in own)
+            return sum(group.blocks_s(begin, end) for group in own)
 
-        decided = sum((FEWEST - 1) * g.block_s for g in self.groups if not g.core and g.most >= FEWEST)
+        decided = sum(g.blocks_s(1, FEWEST) for g in self.groups if not g.core and g.most >= FEWEST)
         start_s = WORKERS_START_S + around_s if self.groups else 0.0
         first_s = start_s + needed(True, 0, FEWEST) - second_s
         return first_s, second_s, needed(False, 0, 1), needed(True, FEWEST, STEADY), decided
@@ -81,7 +89,7 @@ class StudyPlan:
     @property
     def least_s(self) -> float:
         """Seconds of one block of one comparison, with what starting takes: less is no measurement."""
-        of_others = next((group.block_s for group in self.groups if not group.around), 0.0)
+        of_others = next((group.first_s for group in self.groups if not group.around), 0.0)
         return WORKERS_START_S + of_others
 
     def forecast(self, budget_s: float | None, hands: int = 1) -> Timetable[ForecastGroup]:
@@ -92,8 +100,8 @@ class StudyPlan:
         """
         hands = self.hands_of(hands)
         left_s = math.inf if budget_s is None else (budget_s - WORKERS_START_S) * hands
-        block_of = attrgetter("block_s")
-        table = Timetable(groups=list(self.groups), block_s=block_of, hands=hands, yields=True)
+        costs = {name: attrgetter(name) for name in ("first_s", "block_s")}
+        table = Timetable(groups=list(self.groups), hands=hands, yields=True, **costs)
         return table.forecast(left_s)
 
     def hands_of(self, hands: int) -> int:
@@ -144,6 +152,7 @@ def _forecast(group: PlannedGroup, pace: Pace, foreseen: bool) -> ForecastGroup:
         around=group.around,
         arms=tuple(", ".join([*arm.trial.describe(), *filter(None, [arm.label])]) for arm in group.blocks[0]),
         most=group.most,
+        first_s=pace.first_s(group),
         block_s=pace.block_s(group),
         foreseen=foreseen,
     )

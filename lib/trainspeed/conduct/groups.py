@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import groupby
 from statistics import median
+from typing import NamedTuple
 
 from trainspeed.conduct.estimates import estimates_s, imports_s
 from trainspeed.conduct.plan import Planned, TrialSet, schedule
@@ -67,7 +68,7 @@ def groups_of(
     Of these the quickest comes first, so that one slow framework does not keep all others out.
 
     Args:
-        block_s: Returns about how many seconds a block of a group takes.
+        block_s: Returns about how many seconds the first block of a group takes.
         names: Of each set.
         cores: Whether each set is the core.
         first_group: See `schedule`.
@@ -93,6 +94,13 @@ def groups_of(
     return [group for _, group in sorted(ordered, key=lambda item: item[0])]
 
 
+class _Estimate(NamedTuple):
+    """Seconds of a group's first block and of each later one, by their arithmetic."""
+
+    first_s: float
+    later_s: float
+
+
 @dataclass
 class Pace:
     """How long a block of a group takes: as its blocks took so far, or those of its framework against their estimates.
@@ -112,7 +120,7 @@ class Pace:
     _worked: set[PlannedGroup] = field(default_factory=set, init=False)
     _median_s: dict[PlannedGroup, float] = field(default_factory=dict, init=False)
     _once_s: dict[PlannedGroup, float] = field(default_factory=dict, init=False)
-    _estimates_s: dict[PlannedGroup, float] = field(default_factory=dict, init=False)
+    _estimates_s: dict[PlannedGroup, _Estimate] = field(default_factory=dict, init=False)
 
     def learn(self, group: PlannedGroup, wall_s: float, runs: Iterable[Run]) -> None:
         """Take in what a block took, whoever measured it.
@@ -129,28 +137,38 @@ class Pace:
         later_s = max(0.0, wall_s - self._once_s[group])
         self._median_s[group] = median(took_s[1:] or [later_s])
 
+    def first_s(self, group: PlannedGroup) -> float:
+        """Return about how many seconds the first block of a group takes."""
+        if group in self._median_s:
+            return self._took_s[group][0]
+        return self._estimate_s(group).first_s * self._ratio(group.framework)
+
     def block_s(self, group: PlannedGroup) -> float:
-        """Return about how many seconds a block of a group takes."""
+        """Return about how many seconds a further block of a group takes, which compiles little anew."""
         if group in self._median_s:
             return self._median_s[group]
-        return self._estimate_s(group) * self._ratio(group.framework)
+        return self._estimate_s(group).later_s * self._ratio(group.framework)
 
     def decided_s(self, groups: Iterable[PlannedGroup]) -> float:
         """Return about how many seconds it takes until groups have an interval, as far as they are to have one."""
-        return sum(min(FEWEST, group.most) * self.block_s(group) for group in groups)
+        return sum(
+            self.first_s(group) + (min(FEWEST, group.most) - 1) * self.block_s(group) for group in groups
+        )
 
-    def _estimate_s(self, group: PlannedGroup) -> float:
+    def _estimate_s(self, group: PlannedGroup) -> _Estimate:
         if group not in self._estimates_s:
             arms = [arm for arm in group.blocks[0] if self.shortage(arm.trial) is None]
-            runs_s = estimates_s(arms, self.known, self.device, self.turn_s, rounds=group.rounds)
             # Workers of environments are imported once at least, and anew where others had to make room for them.
             begin_s = imports_s(arm.trial for arm in arms) / max(group.most, 1)
-            self._estimates_s[group] = begin_s + sum(runs_s)
+            both = [*arms, *(replace(arm, block=arm.block + 1) for arm in arms)]
+            runs_s = estimates_s(both, self.known, self.device, self.turn_s, rounds=group.rounds)
+            firsts_s, laters_s = runs_s[: len(arms)], runs_s[len(arms) :]
+            self._estimates_s[group] = _Estimate(begin_s + sum(firsts_s), begin_s + sum(laters_s))
         return self._estimates_s[group]
 
     def _ratio(self, framework: str) -> float:
         """Return how much longer than estimated blocks take: of this framework, or of all."""
         known = [group for group in self._took_s if group in self._worked]
         own = [group for group in known if group.framework == framework] or known
-        estimated_s = sum(map(self._estimate_s, own))  # of first blocks
+        estimated_s = sum(self._estimate_s(one).first_s for one in own)
         return sum(self.block_s(one) + self._once_s[one] for one in own) / estimated_s if estimated_s else 1.0

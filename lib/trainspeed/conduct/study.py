@@ -164,7 +164,8 @@ class _Measuring:
             write_csv(self._ledger.read()[0], self._table)
         end_s = math.inf if budget_s is None else begun_s + budget_s
         grace_s = GRACE * budget_s if context.in_report and budget_s is not None else 0.0
-        table = Timetable(groups=groups, block_s=self._pace.block_s, grace_s=grace_s, yields=grace_s > 0)
+        costs = {"first_s": self._pace.first_s, "block_s": self._pace.block_s}
+        table = Timetable(groups=groups, grace_s=grace_s, yields=grace_s > 0, **costs)
         with (
             nullcontext() if context.in_report else measuring_alone(self._device, self._uuids),
             monitoring(context.out / runner.monitor, interval_s, cores),
@@ -195,14 +196,8 @@ class _Measuring:
             sets, names = tuple(compress(sets, known)), tuple(compress(names, known))
         cores = [not name or name == self._plan.core_name for name in names]
         resolved = [with_data_sets(trials, auto=self._plan.auto) for trials in sets]
-        groups = groups_of(
-            resolved,
-            names,
-            cores,
-            self._plan.seed,
-            first_group=self._groups_so_far,
-            block_s=self._pace.block_s,
-        )
+        which = {"first_group": self._groups_so_far, "block_s": self._pace.first_s}
+        groups = groups_of(resolved, names, cores, self._plan.seed, **which)
         self._groups_so_far += len(groups)
         return groups
 

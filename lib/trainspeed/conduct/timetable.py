@@ -62,6 +62,7 @@ class Timetable(Generic[G]):
     Attributes:
         groups: In the order in which they are given time.
         block_s: Returns about how many seconds a block of a group takes.
+        first_s: The same of its first one, which compiles what later ones take again; None: as `block_s`.
         counts: Blocks that each group has had.
         over: Groups of which no further block is worth measuring: see `let_go`.
         forecast_s: Of a forecast, the seconds of all hands that it gives out until its end.
@@ -76,6 +77,7 @@ class Timetable(Generic[G]):
 
     groups: list[G]
     block_s: Callable[[G], float]
+    first_s: Callable[[G], float] | None = None
     counts: dict[G, int] = field(default_factory=dict)
     over: set[G] = field(default_factory=set)
     forecast_s: float = 0.0
@@ -90,6 +92,10 @@ class Timetable(Generic[G]):
     def had(self, group: G) -> int:
         """Return how many blocks a group has had."""
         return self.counts.get(group, 0)
+
+    def takes_s(self, group: G, number: int) -> float:
+        """Return about how many seconds a block of a group takes, by its number from 0."""
+        return (self.block_s if number else self.first_s or self.block_s)(group)
 
     def took(self, group: G) -> None:
         """Count a block of a group."""
@@ -229,22 +235,26 @@ class Timetable(Generic[G]):
 
     def _needed_s(self, groups: Iterable[G], level: int) -> float:
         """Return the seconds until these groups have so many blocks, or all that were asked for."""
-        missing = [(max(0, min(level, g.most) - self.had(g)), self.block_s(g)) for g in groups]
-        if any(blocks and block_s > self.longest_s for blocks, block_s in missing):
+        missing = {group: max(0, min(level, group.most) - self.had(group)) for group in groups}
+        lacking = [group for group, blocks in missing.items() if blocks]
+        next_s = {group: self.takes_s(group, self.had(group)) for group in lacking}
+        if any(seconds > self.longest_s for seconds in next_s.values()):
             return math.inf
-        return sum(blocks * block_s for blocks, block_s in missing)
+        return sum(next_s[group] + (missing[group] - 1) * self.block_s(group) for group in lacking)
 
     def forecast(self, left_s: float = math.inf) -> Timetable[G]:
         """Return the timetable at its end, if all takes as long as expected."""
         # Looked up once: they do not change meanwhile, and a plan may have hundreds of groups.
-        block_s = {group: self.block_s(group) for group in self.groups}
-        block_of = block_s.__getitem__
-        copy = Timetable(groups=self.groups, block_s=block_of, counts=dict(self.counts), hands=self.hands)
+        firsts_s, laters_s = (
+            {group: of(group) for group in self.groups} for of in (self.first_s or self.block_s, self.block_s)
+        )
+        costs = {"block_s": laters_s.__getitem__, "first_s": firsts_s.__getitem__}
+        copy = Timetable(groups=self.groups, counts=dict(self.counts), hands=self.hands, **costs)
         copy.grace_s, copy.yields, copy.over = self.grace_s, self.yields, set(self.over)
         copy._given_up, copy._level = set(self._given_up), self._level
         for pick in (copy.next, copy.next_of_more):
             while (group := pick(left_s)) is not None:
-                takes_s = block_s[group] * (self.hands if group.around else 1)
+                takes_s = copy.takes_s(group, copy.had(group)) * (self.hands if group.around else 1)
                 copy.forecast_s += takes_s
                 left_s -= takes_s
                 copy.took(group)

@@ -84,7 +84,7 @@ def _lines(plan: StudyPlan, budget_s: float | None, hands: int) -> list[str]:
     ]
     for group in plan.groups:
         blocks = end.had(group)
-        each_s = blocks * group.block_s / len(group.arms) / (1 if group.around else plan.hands_of(hands))
+        each_s = group.blocks_s(0, blocks) / len(group.arms) / (1 if group.around else plan.hands_of(hands))
         for arm in () if group.foreseen else group.arms:
             lines.append(f"  {blocks} x {arm}: about {minutes(each_s)}" if blocks else f"  no time for {arm}")
     return lines

@@ -42,7 +42,7 @@ def test_its_length_is_told_as_it_is_estimated(planned, devices, device, place):
     plan = planned(devices=devices)
     groups = groups_of(plan.sets, ["check"] * len(plan.sets), [False] * len(plan.sets), seed=0)
     pace = Pace((), device, USUAL["turn_s"])
-    minutes = (WORKERS_START_S + sum(group.most * pace.block_s(group) for group in groups)) / 60
+    minutes = (WORKERS_START_S + sum(pace.first_s(g) + (g.most - 1) * pace.block_s(g) for g in groups)) / 60
     for name in ("README.md", "Makefile"):
         told = re.findall(
             r"about (\d+) minutes (?:over it )?on 2 CPU cores, (\d+) on a GPU", (ROOT / name).read_text()
