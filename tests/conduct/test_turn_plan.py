@@ -8,6 +8,7 @@ from trainspeed.conduct import turn_plan
 from trainspeed.conduct.plan import TrialSet, schedule
 from trainspeed.conduct.turn_plan import TurnPlan, places_of
 from trainspeed.conduct.turns import FEW_ROUNDS, ROUNDS
+from trainspeed.core.levers.host import ALL_CORES
 from trainspeed.core.trial import Trial
 
 FIELDS = {"framework": "torch", "model": "cnn10", "layout": "channels_last", "images_per_epoch": 64}
@@ -107,9 +108,26 @@ def test_who_begins_beside_whom_and_where():
     """A last one alone has nothing beside it, and moves and rests as the others do."""
 
     def places(*numbers):
-        return [tuple(place.values()) for place in places_of(*numbers)]
+        return [(place["others_built"], place["core_offset"]) for place in places_of(*numbers)]
 
     assert places(3, 2, 2) == [(1, 0), (1, 1), (0, 0)]
     assert places(4, 3, 3) == [(2, 0), (2, 1), (2, 2), (0, 0)]
     assert places(3, 1, 2) == [(0, 0), (0, 1), (0, 0)], "they end at once, and begin one after the other"
     assert places(2, 1, None) == [(0, None)] * 2
+
+
+@pytest.mark.parametrize(
+    ("changes", "device", "cores"),
+    [
+        (PAIR, "cpu", 1),
+        (({}, {"devices": 2, "strategy": "ddp"}), "cpu", 2),
+        (({}, {"levers": (ALL_CORES,)}), "cpu", None),
+        (({}, {"pipeline": "threads", "workers": 2, "augment": True}), "cpu", None),
+        (PAIR, "gpu", None),
+    ],
+)
+def test_others_count_on_the_cores_that_any_arm_of_the_block_runs_on(changes, device, cores):
+    """The same for all arms: a neighbour on the core of a second thread disturbs the round of the first one, too."""
+    assert TurnPlan(device=device, turn_s=5.0).cores(group_of(*changes)) == cores
+    for ends_at_once in (2, None):
+        assert [place["block_cores"] for place in places_of(2, 1, ends_at_once, cores)] == [cores] * 2

@@ -12,7 +12,7 @@ from trainspeed.search.candidates import Candidates
 from trainspeed.search.findings import Decision
 from trainspeed.search.known import Known
 from trainspeed.search.search import Search
-from trainspeed.search.toggle import begun_toggle, toggle_group, toggled
+from trainspeed.search.toggle import begun_toggle, toggle_groups, toggled
 
 COMPILER = 2
 GAINS = {0: math.log(1.05), 1: math.log(1.42), 4: math.log(1.06), 5: -0.02}
@@ -83,10 +83,11 @@ def test_the_arms_stay_as_they_began_whatever_time_is_left():
 
     base = next(run for run in whole if switch(COMPILER) not in known.on_in(run.trial))
     on = tuple(s for s in known.switches if s in known.on_in(base.trial))
-    again = toggle_group(known, on, (switch(COMPILER),), len(seeds))
-    assert (begun.label, begun.seed, begun.blocks) == (again.label, again.seed, again.blocks)
-    assert set(begun.trials(START)) == set(again.trials(START))
-    assert begun_toggle(Known(START, known.switches, [base])) is None
+    again = toggle_groups(known, on, (switch(COMPILER),), len(seeds))
+    assert [(one.label, one.seed) for one in begun] == [(one.label, one.seed) for one in again]
+    assert [one.seed for one in begun] == seeds and {one.blocks for one in begun} == {1}
+    assert [set(one.trials(START)) for one in begun] == [set(one.trials(START)) for one in again]
+    assert begun_toggle(Known(START, known.switches, [base])) == []
 
 
 @pytest.mark.parametrize("share", [0.3, 0.6])

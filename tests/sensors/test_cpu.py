@@ -17,10 +17,13 @@ from trainspeed.sensors.cpu import (
     cpu_seconds,
     foreign_cores,
     host_load,
+    last_cores,
     others_cores,
+    siblings,
     stolen_share,
     taken_by_others_s,
 )
+from trainspeed.sensors.processes import usable_cores
 
 IDLE = HostLoad(monotonic_s=100.0, cpu=CpuSeconds(busy=50.0, stolen=1.0, total=400.0), own_s=10.0)
 
@@ -61,6 +64,39 @@ def test_stolen_time_is_not_foreign_load():
 def test_others_are_other_processes_and_the_hypervisor():
     assert others_cores(IDLE, later(10, busy_s=15, own_s=10, steal_s=5)) == pytest.approx(1.0)
     assert others_cores(IDLE, later(0.09, busy_s=0.09)) is None, "a tick is a large part of it"
+
+
+@pytest.mark.parametrize(("own_s", "others"), [(8.0, 0.5), (12.0, 0.3)])
+def test_others_count_where_a_run_may_run(own_s, others):
+    """Others keep another core busy; of the run's own, the hypervisor takes 3 s, and others what is left of 10."""
+    cores = {name: CpuSeconds(busy=5.0, stolen=0.0, total=100.0) for name in ("cpu0", "cpu1")}
+    used = {"cpu0": CpuSeconds(15.0, 0.0, 110.0), "cpu1": CpuSeconds(15.0, 3.0, 113.0)}
+    before, after = (
+        replace(IDLE, cores=cores),
+        replace(later(10, busy_s=20, own_s=own_s, steal_s=3), cores=used),
+    )
+
+    assert others_cores(before, after, {1}) == pytest.approx(others)
+    of_all = pytest.approx((20 - own_s + 3) / 10)
+    assert others_cores(before, after) == others_cores(before, after, {0, 1}) == of_all
+    assert others_cores(before, after, {1, 2}) == of_all, "where one of them is not known"
+
+
+def test_threads_of_one_physical_core_share_it(tmp_path):
+    lists = {0: "0,4-5", 1: "1", 2: "strange"}
+    for core, text in lists.items():
+        (tmp_path / f"cpu{core}/topology").mkdir(parents=True)
+        (tmp_path / f"cpu{core}/topology/thread_siblings_list").write_text(f"{text}\n")
+
+    assert [siblings(core, tmp_path) for core in range(4)] == [(0, 4, 5), (1,), (2,), (3,)]
+
+
+def test_the_cores_of_a_block_are_the_last_ones_with_those_that_share_them(monkeypatch):
+    monkeypatch.setattr("trainspeed.sensors.cpu.all_cores", lambda: [2, 3, 6, 7])
+    monkeypatch.setattr("trainspeed.sensors.cpu.siblings", lambda core: (core % 4, core % 4 + 4))
+
+    assert last_cores(1) == {3, 7}
+    assert last_cores(2) == {2, 3, 6, 7}
 
 
 def taken_s(tmp_path, *, own_s, cores=(1,)):
@@ -149,7 +185,6 @@ def test_a_runs_own_workers_and_ranks_are_no_other_processes(tmp_path):
     run = Process(1.0, children=[rank])
     (tmp_path / "stat").write_text("cpu  0 0 0 0 0 0 0 0 0 0\n")
     before = host_load(tmp_path / "stat", run)
-
     run.cpu_s, rank.cpu_s, worker.cpu_s = 11.0, 15.0, 12.0
     (tmp_path / "stat").write_text("cpu  3000 0 0 0 0 0 0 0 0 0\n")
     after = replace(host_load(tmp_path / "stat", run), monotonic_s=before.monotonic_s + 10)
@@ -186,6 +221,7 @@ def test_own_work_counts_as_own_on_the_real_machine():
     after = host_load()
 
     assert after.own_s - before.own_s >= 0.15
+    assert {f"cpu{core}" for core in usable_cores()} <= set(after.cores)
     assert after.cpu.total >= before.cpu.total
     assert 0 <= foreign_cores(before, after) <= psutil.cpu_count() + 1
 

@@ -123,7 +123,7 @@ class Runner:
         started: list[str] = []
         at_once = self._turns.side_by_side(some, group, self.rounds)
         ends_at_once = self._turns.end_at_once(some, group)
-        places = places_of(len(some), at_once, ends_at_once)
+        places = places_of(len(some), at_once, ends_at_once, self._turns.cores(group))
         each = zip(some, places, strict=True)
         begin = [partial(self._begin, planned, started, len(some), place) for planned, place in each]
         seed = f"{some[0].trial.seed}:{some[0].block}:{some[0].group}:{subgroup}"

@@ -68,6 +68,17 @@ class TurnPlan:
         several = min(len(usable_cores()), len(some))
         return several if movable and several > 1 and _kinds(group) not in self._alone else None
 
+    def cores(self, group: Sequence[Planned]) -> int | None:
+        """Return on how many CPU cores the arms of a group run, the same last ones; None where one may run on all.
+
+        Others count on these in the turns of all arms alike: who takes the core of one of two threads, and none of an
+        arm with one, disturbs the round of both.
+        """
+        trials = [planned.trial for planned in group]
+        kept = all(isinstance(trial, Trial) and trial.pipeline in PLAIN_PIPELINES for trial in trials)
+        counts = [trial.cores for trial in trials]
+        return max(counts) if kept and self.device == "cpu" and None not in counts else None
+
     def begin_alone(self, some: Sequence[Planned], group: Sequence[Planned]) -> bool:
         """Have a group begin and end one after the other from now on, and return whether it had not: as above.
 
@@ -86,13 +97,20 @@ def _kinds(group: Sequence[Planned]) -> frozenset[Any]:
     return frozenset(planned.kind for planned in group)
 
 
-def places_of(arms: int, at_once: int, ends_at_once: int | None) -> list[dict[str, int | None]]:
-    """Return the fields `others_built` and `core_offset` of the request of each arm: see `measure_in_turns`."""
+def places_of(
+    arms: int, at_once: int, ends_at_once: int | None, block_cores: int | None = None
+) -> list[dict[str, int | None]]:
+    """Return fields of the request of each arm: `others_built`, `core_offset` and `block_cores`.
+
+    Args:
+        at_once, ends_at_once: See `measure_in_turns`.
+    """
     if ends_at_once is None:
-        return [{"others_built": 0, "core_offset": None}] * arms
+        return [{"others_built": 0, "core_offset": None, "block_cores": block_cores}] * arms
     together = (min(at_once, arms - number + number % at_once) for number in range(arms))
     return [
-        {"others_built": own - 1, "core_offset": number % ends_at_once} for number, own in enumerate(together)
+        {"others_built": own - 1, "core_offset": number % ends_at_once, "block_cores": block_cores}
+        for number, own in enumerate(together)
     ]
 
 

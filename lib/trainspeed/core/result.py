@@ -119,8 +119,9 @@ class Turn(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         sm_clock_mhz: Clock of the GPUs' multiprocessors at its end, a mean over the GPUs in use; None where
             there is none, or it cannot be read, and in older lines.
         throttle_reasons: What held their clocks down then, on any of them, as in a `Sample`; None likewise.
-        others_cores: Cores that other processes and the hypervisor kept busy in it, on average; None where that cannot
-            be told, as of a turn of less than 0.1 s (0.2 s on many cores), and in older lines.
+        others_cores: Cores that other processes and the hypervisor had in it, on average, of those that the arms of the
+            block run on (in older lines, of all); None where that cannot be told, as of a turn of less than 0.1 s
+            (0.2 s on many cores), and in still older lines.
     """
 
     round: Number
@@ -136,7 +137,7 @@ class Turn(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     @property
     def is_disturbed(self) -> bool:
-        """Whether others used the machine so much that what was measured is not the run's own pace."""
+        """Whether others used the cores so much that what was measured is not its own pace."""
         return self.others_cores is not None and self.others_cores > DISTURBED_CORES
 
 

@@ -9,7 +9,7 @@ from trainspeed.core.run import Run
 
 
 def common_rounds(runs: Iterable[Run]) -> frozenset[int]:
-    """Return the rounds in which all of these runs had a turn, without those in which others used the machine.
+    """Return the rounds in which all of these runs had a turn, without those in which others used their cores.
 
     Who slows one run down more than the other, as who takes the core of one of two threads, would decide which is
     faster. A round is left out for what others did in it, never for what was measured in it, and of all runs at once;

@@ -31,7 +31,7 @@ from trainspeed.search.screen import columns_of, screen, screen_groups
 from trainspeed.search.sizes import ELIMINATE_BLOCKS, SPARE, TOGETHER_RUNS, costs_of
 from trainspeed.search.switch import Set
 from trainspeed.search.together import Together
-from trainspeed.search.toggle import begun_toggle, toggle_group
+from trainspeed.search.toggle import begun_toggle, toggle_groups
 
 FEASIBLE_BLOCKS = 1
 # A first look that takes longer than this share of the search's time, and than so many seconds, is ended: a compiler
@@ -147,7 +147,7 @@ class Stages(Entrants):
         is_cut = set(self._confirmable) < set(self.promising)
         if not known.of(Role.TOGGLE) and (is_cut or not known.of(Role.TOGETHER)):
             yield from self._rounds()
-        yield [group] if (group := self._toggle()) else []
+        yield self._toggle()
         if self.together.clashes or not self._time or self._time.takes_a_try(self._confirmable):
             yield self.together.groups(self._confirmable, self._strongest)
 
@@ -195,16 +195,16 @@ class Stages(Entrants):
             return own, blocks
         return ahead.on, 0 if ahead.is_spare else most
 
-    def _toggle(self) -> ArmGroup | None:
-        """Return what tells whether what takes long pays beside the rest, where no round had time for it."""
+    def _toggle(self) -> list[ArmGroup]:
+        """Return the groups that tell whether what takes long pays beside the rest, where no round had time for it."""
         if (begun := begun_toggle(self.known)) or self._time is None or self.known.of(Role.TOGETHER):
             return begun
         open_ = self._open_to_toggle
         base = without_switches(self.promising, open_)
         for count in range(len(open_), 0, -1):
             if blocks := self._time.toggle_blocks(base, open_[:count]):
-                return toggle_group(self.known, base, open_[:count], blocks)
-        return None
+                return toggle_groups(self.known, base, open_[:count], blocks)
+        return []
 
     @property
     def _open_to_toggle(self) -> Set:

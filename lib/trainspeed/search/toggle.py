@@ -17,21 +17,21 @@ SEEDS = 40 * SEEDS_APART  # behind those of looks and rounds
 TOGGLE_SURE = 2.8
 
 
-def toggle_group(known: Known, base: Set, long: Set, blocks: int) -> ArmGroup:
-    """Return the arms: what is promising without what takes long, and with each of these."""
+def toggle_groups(known: Known, base: Set, long: Set, blocks: int) -> list[ArmGroup]:
+    """Return the arms of each block: what is promising without what takes long, and with each of these."""
     arms = (base, *((*base, switch) for switch in long))
-    return _group(known, arms, blocks)
+    return _groups(known, arms, blocks)
 
 
-def begun_toggle(known: Known) -> ArmGroup | None:
-    """Return the arms as they began; None where they have not begun, or no two of them have a run."""
+def begun_toggle(known: Known) -> list[ArmGroup]:
+    """Return the arms of each block as they began; none where they have not begun, or no two of them have a run."""
     ran = known.of(Role.TOGGLE)
     counts = [count for one in ran if (count := one.run.label.removeprefix(Role.TOGGLE)).isdecimal()]
     arms = sorted({one.on for one in ran}, key=len)
     if not counts or len(arms) < 2:
-        return None
+        return []
     named = (tuple(switch for switch in known.switches if switch in on) for on in arms)
-    return _group(known, tuple(named), int(counts[0]))
+    return _groups(known, tuple(named), int(counts[0]))
 
 
 def toggled(known: Known) -> frozenset[Switch]:
@@ -45,6 +45,9 @@ def blocks_had(known: Known) -> int:
     return len({one.run.trial.seed for one in known.of(Role.TOGGLE)})
 
 
-def _group(known: Known, arms: tuple[Set, ...], blocks: int) -> ArmGroup:
+def _groups(known: Known, arms: tuple[Set, ...], blocks: int) -> list[ArmGroup]:
+    # Each block is a group of its own: of a group a study measures 6 blocks, and asks what is next before the others.
     seed = known.start.seed + SEEDS
-    return ArmGroup(label=f"{Role.TOGGLE}{blocks}", seed=seed, arms=arms, blocks=blocks)
+    return [
+        ArmGroup(label=f"{Role.TOGGLE}{blocks}", seed=seed + n, arms=arms, blocks=1) for n in range(blocks)
+    ]

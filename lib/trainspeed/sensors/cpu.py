@@ -7,18 +7,20 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
 import psutil
 
-from trainspeed.sensors.processes import usable_cores
+from trainspeed.sensors.processes import all_cores, usable_cores
 
 STAT = Path("/proc/stat")
 CPUINFO = Path("/proc/cpuinfo")
+CPUS = Path("/sys/devices/system/cpu")
 FLAGS_VARIABLE = "TRAINSPEED_CPU_FLAGS"  # only tests set it: the flags to believe instead of the CPU's own
 TICKS_PER_S = 100  # USER_HZ: /proc/stat counts in hundredths of a second on every Linux
 MIN_WINDOW_S = 0.1  # ten ticks: over less, the share of one tick is no longer small
@@ -48,11 +50,13 @@ class HostLoad:
         monotonic_s: When it was read, by `time.monotonic`.
         cpu: Summed over all cores; None off Linux.
         own_s: CPU seconds of this process and its descendants, including those it has waited for.
+        cores: Of each core, by the kernel's name of it; empty off Linux.
     """
 
     monotonic_s: float
     cpu: CpuSeconds | None
     own_s: float
+    cores: Mapping[str, CpuSeconds] = field(default_factory=dict)
 
 
 def host_load(stat: Path = STAT, process: psutil.Process | None = None) -> HostLoad:
@@ -61,9 +65,9 @@ def host_load(stat: Path = STAT, process: psutil.Process | None = None) -> HostL
     Args:
         process: The process whose time, with that of its descendants, is `own_s`; this one by default.
     """
-    cpu = cpu_seconds(stat).get("cpu")
+    seconds = cpu_seconds(stat)
     own_s = _tree_s(process)
-    return HostLoad(monotonic_s=time.monotonic(), cpu=cpu, own_s=own_s)
+    return HostLoad(monotonic_s=time.monotonic(), cpu=seconds.pop("cpu", None), own_s=own_s, cores=seconds)
 
 
 def foreign_cores(before: HostLoad, after: HostLoad) -> float | None:
@@ -84,15 +88,40 @@ def least_turn_s() -> float:
     return MIN_WINDOW_S if len(usable_cores()) <= FEW_CORES else MIN_TURN_S
 
 
-def others_cores(before: HostLoad, after: HostLoad) -> float | None:
-    """Return how many cores other processes kept busy, or the hypervisor took, between two readings, on average.
+def others_cores(before: HostLoad, after: HostLoad, among: Collection[int] = ()) -> float | None:
+    """Return how many cores other processes, or the hypervisor, had between two readings, on average.
 
     None where the machine cannot tell, or when less than `least_turn_s` passed.
+
+    Args:
+        among: Of which cores; by default of all, as where some of these are not known.
     """
     seconds = after.monotonic_s - before.monotonic_s
-    if seconds < least_turn_s() or (foreign := foreign_cores(before, after)) is None:
+    if seconds < least_turn_s() or before.cpu is None or after.cpu is None:
         return None
-    return foreign + (after.cpu.stolen - before.cpu.stolen) / seconds
+    names = {f"cpu{core}" for core in among}
+    spans = [(before.cpu, after.cpu)]
+    if names and names <= before.cores.keys() & after.cores.keys():
+        spans = [(before.cores[name], after.cores[name]) for name in names]
+    busy_s = sum(end.busy - begin.busy for begin, end in spans) - (after.own_s - before.own_s)
+    stolen_s = sum(end.stolen - begin.stolen for begin, end in spans)
+    return (max(0.0, busy_s) + stolen_s) / seconds
+
+
+def last_cores(count: int) -> frozenset[int]:
+    """Return the cores that are the first `count` CPU devices, and those that are threads of the same physical ones."""
+    return frozenset(other for core in all_cores()[-count:] for other in siblings(core))
+
+
+@cache
+def siblings(core: int, cpus: Path = CPUS) -> tuple[int, ...]:
+    """Return the cores that are threads of the same physical core, itself among them."""
+    found: list[int] = []
+    with suppress(OSError, ValueError):
+        for span in (cpus / f"cpu{core}/topology/thread_siblings_list").read_text().strip().split(","):
+            first, _, last = span.partition("-")
+            found += range(int(first), int(last or first) + 1)
+    return tuple(found) if core in found else (core,)
 
 
 def taken_by_others_s(

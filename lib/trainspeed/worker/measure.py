@@ -129,7 +129,7 @@ def _measure(
         gang=request.gang,
     )
     stages.next("train")
-    meter = Meter(request.gpu_uuids, request.runner_pid)
+    meter = Meter(request.gpu_uuids, request.runner_pid, request.block_cores)
     pace = _pace(request, channel, TakeTurn(epochs=trial.epochs), meter)
     epoch_s = training.train(pace.another)
     pace.end()

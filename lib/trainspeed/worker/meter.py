@@ -9,7 +9,7 @@ from statistics import fmean
 
 from trainspeed.core.notes import AnyNote, CoresBusy, CpuTimeStolen, GpuShared, GpuSlowedDown
 from trainspeed.core.result import DISTURBED_CORES
-from trainspeed.sensors.cpu import HostLoad, foreign_cores, host_load, others_cores, stolen_share
+from trainspeed.sensors.cpu import HostLoad, foreign_cores, host_load, last_cores, others_cores, stolen_share
 from trainspeed.sensors.gpus import BUSY_PERCENT
 from trainspeed.sensors.nvml import Nvml, open_nvml
 from trainspeed.sensors.processes import descends_from
@@ -35,19 +35,23 @@ class Meter:
     Args:
         gpu_uuids: The GPUs in use.
         runner_pid: Process that everything of this report descends from; None where that is not known.
+        block_cores: See `Request`.
 
     Attributes:
         sm_clock_mhz: Mean clock of the GPUs in use at the end of the last span; None where it cannot be read.
         throttle_reasons: What held their clocks down then, such as "hw_slowdown|sw_power_cap"; empty where nothing
             did, None where one of them does not tell.
-        others_cores: Cores that other processes and the hypervisor kept busy in the last span, on average; None where
-            that cannot be told.
+        others_cores: Cores that other processes and the hypervisor had in the last span, on average, of those of the
+            run's block; None where that cannot be told.
         waiting: What the run uses of the GPUs in waits.
     """
 
-    def __init__(self, gpu_uuids: tuple[str, ...], runner_pid: int | None = None) -> None:
+    def __init__(
+        self, gpu_uuids: tuple[str, ...], runner_pid: int | None = None, block_cores: int | None = None
+    ) -> None:
         self._gpu_uuids, self._runner_pid = gpu_uuids, runner_pid
         self._nvml: Nvml | None = None
+        self._among = last_cores(block_cores) if block_cores else ()
         self._begun: tuple[HostLoad, float, float | None] | None = None
         self._spans: list[tuple[HostLoad, HostLoad]] = []
         self._energy: list[
@@ -86,7 +90,7 @@ class Meter:
             self._shared_percent[gpu] = max(percent, self._shared_percent.get(gpu, 0.0))
         after = host_load()
         self._spans.append((load, after))
-        self.others_cores = others_cores(load, after)
+        self.others_cores = others_cores(load, after, self._among)
 
     def rest(self) -> None:
         """Call when a wait begins and nothing is left to do."""
