@@ -57,7 +57,7 @@ def planned(machine: str) -> Iterator[tuple[str, list[Run]]]:
     """Yield (node, the runs of a block) as two nodes share the blocks of a machine."""
     pace = Pace((), "cpu")
     part = TrialSet(trials=TRIALS, blocks=BLOCKS, factors=("layout",))
-    groups = groups_of([part], [""], [True], 0, block_s=pace.first_s)
+    groups = groups_of([part], [""], [True], 0, first_s=pace.first_s)
     table = Timetable(groups=groups, first_s=pace.first_s, block_s=pace.block_s)
     done: dict[object, list[Run]] = {}
     queue = BlockQueue(

@@ -140,6 +140,23 @@ def test_no_trial_goes_on_for_one_of_another_group_that_failed_too():
     assert vain(own, (own[0], "default")) == [True, True]
 
 
+@pytest.mark.parametrize(("label", "vain"), [("", False), (f"{Role.TOGGLE}2", True)])
+def test_a_block_of_what_is_gone_off_and_on_tells_a_search_nothing(label, vain):
+    """Each of its blocks is the first one of its group."""
+    trials = tuple(make_trial(precision=name) for name in ("default", "bf16"))
+    groups = groups_of(
+        [TrialSet(trials=trials, blocks=1, label=label, factors=("precision",))], [""], [True], seed=0
+    )
+    fails = {"bf16"}
+
+    def is_no_use(one):
+        return one.trial.precision in fails
+
+    assert is_in_vain(groups[0], 0, groups=groups, is_no_use=is_no_use) == vain
+    fails.clear()
+    assert not is_in_vain(groups[0], 0, groups=groups, is_no_use=is_no_use)
+
+
 # What a record and an expectation are made of.
 
 
@@ -155,12 +172,14 @@ def test_a_block_without_a_result_tells_nothing_of_how_long_others_take():
     assert pace.block_s(other) > before_s
 
 
+JAX_TRIALS = tuple(make_trial(framework="jax", compile=True, batch_size=size) for size in (8, 16))
+
+
 def test_what_a_first_block_compiles_counts_for_first_blocks_alone():
     """A report of four minutes had no time for five more blocks of half a minute, which take eight seconds each."""
-    trials = [make_trial(framework="jax", compile=True, batch_size=size) for size in (8, 16)]
-    own, other = groups_of([TrialSet(trials=tuple(trials), blocks=6)], [""], [True], seed=0)
+    own, other = groups_of([TrialSet(trials=JAX_TRIALS, blocks=6)], [""], [True], seed=0)
     of_jax = {"stages_s": {"build": 10.0, "train": 15.0}, "machine": {"device": "cpu"}}
-    run = make_run(trial=trials[0], epoch_s=(11.0, 1.0, 1.0, 1.0), **of_jax)
+    run = make_run(trial=JAX_TRIALS[0], epoch_s=(11.0, 1.0, 1.0, 1.0), **of_jax)
     pace = Pace((), "cpu")
     pace.learn(own, 30.0, [run])
 
@@ -170,6 +189,15 @@ def test_what_a_first_block_compiles_counts_for_first_blocks_alone():
     assert pace.decided_s([other]) == pytest.approx(30.0 + 5 * pace.block_s(other))
     pace.learn(own, 12.0, [run])
     assert pace.block_s(own) == 12.0
+
+
+def test_a_session_that_goes_on_knows_others_by_its_later_blocks():
+    own, other = groups_of([TrialSet(trials=JAX_TRIALS, blocks=6)], [""], [True], seed=0)
+    pace = Pace((), "cpu")
+    expected_s = pace.block_s(other)
+    pace.learn(own, 2 * expected_s, [make_run(trial=JAX_TRIALS[0], compiled_anew=False)])
+
+    assert pace.block_s(other) == pytest.approx(2 * expected_s)
 
 
 def test_a_framework_that_is_missing_has_no_blocks_and_none_for_want_of_time(workers, tmp_path, monkeypatch):

@@ -288,3 +288,10 @@ def test_a_forecast_of_several_hands_counts_the_time_in_which_all_wait_for_one()
     end = Timetable(groups=groups, block_s=block_s, hands=3).forecast()
     assert end.forecast_s == 2 * 6 * CORE_S + 3 * 2 * 30.0
     assert Timetable(groups=groups, block_s=block_s, hands=3).forecast(end.forecast_s).counts == end.counts
+
+
+def test_each_hand_compiles_anew_in_its_first_block():
+    for hands, seconds in ((1, 30 + 5 * 8), (3, 3 * 30 + 3 * 8), (9, 6 * 30)):
+        costs = {"block_s": lambda _: 8.0, "first_s": lambda _: 30.0}
+        table = Timetable(groups=cores(1, most=6), hands=hands, **costs)
+        assert [table.forecast(left_s).forecast_s for left_s in (math.inf, seconds)] == [seconds] * 2

@@ -61,14 +61,14 @@ def groups_of(
     seed: int,
     *,
     first_group: int = 0,
-    block_s: Callable[[PlannedGroup], float] = lambda group: 0.0,
+    first_s: Callable[[PlannedGroup], float] = lambda group: 0.0,
 ) -> list[PlannedGroup]:
     """Return the groups of a plan's sets, set by set; within one, the first group of each framework comes first.
 
     Of these the quickest comes first, so that one slow framework does not keep all others out.
 
     Args:
-        block_s: Returns about how many seconds the first block of a group takes.
+        first_s: Returns about how many seconds the first block of a group takes.
         names: Of each set.
         cores: Whether each set is the core.
         first_group: See `schedule`.
@@ -89,7 +89,7 @@ def groups_of(
         around = sets[part].around
         group = PlannedGroup(names[part], cores[part] and not around, around, tuple(runs))
         framework = part, group.framework
-        ordered.append(((part, turn[framework], block_s(group)), group))
+        ordered.append(((part, turn[framework], first_s(group)), group))
         turn[framework] += 1
     return [group for _, group in sorted(ordered, key=lambda item: item[0])]
 
@@ -170,5 +170,7 @@ class Pace:
         """Return how much longer than estimated blocks take: of this framework, or of all."""
         known = [group for group in self._took_s if group in self._worked]
         own = [group for group in known if group.framework == framework] or known
-        estimated_s = sum(self._estimate_s(one).first_s for one in own)
+        # Of a session that goes on, the first block that it measures is a later one.
+        estimates = ((self._once_s[one], self._estimate_s(one)) for one in own)
+        estimated_s = sum(estimate.first_s if once_s else estimate.later_s for once_s, estimate in estimates)
         return sum(self.block_s(one) + self._once_s[one] for one in own) / estimated_s if estimated_s else 1.0

@@ -22,7 +22,8 @@ def is_in_vain(group: PlannedGroup, number: int, *, groups: Iterable[PlannedGrou
     """Return whether a block of a group is not worth measuring.
 
     Where one trial is left of several that were to be compared, its first block is measured, so that it is known, and
-    no other; but for an A/A control while anything else is compared, and for a trial that is compared across groups.
+    no other (of what a search combines not even that: it is known by other runs); but for an A/A control while anything
+    else is compared, and for a trial that is compared across groups.
     Data of whole training steps have as many blocks as an interval takes: other reports are compared with them.
 
     Args:
@@ -43,6 +44,8 @@ def is_in_vain(group: PlannedGroup, number: int, *, groups: Iterable[PlannedGrou
 
 def _fewest(left: Sequence[Planned]) -> int:
     """Return how many blocks there are of what is left alone."""
+    if Role.of(left[0].label) in (Role.ELIMINATE, Role.TOGGLE):
+        return 0
     data = any(Role.of(one.label) in DATA_ROLES for one in left)
     return FEWEST if data and left[0].trial.phase.trains else 1
 

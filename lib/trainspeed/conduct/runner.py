@@ -158,7 +158,7 @@ class Runner:
         """Begin a run that takes turns with so many, itself among them, and append to `started` when.
 
         Args:
-            place: The fields `others_built` and `core_offset` of its request.
+            place: What `places_of` says of its request.
         """
         kind = WorkerKind.of(planned.trial)
         worker = self._workers.ready(kind)

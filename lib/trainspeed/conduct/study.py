@@ -196,7 +196,7 @@ class _Measuring:
             sets, names = tuple(compress(sets, known)), tuple(compress(names, known))
         cores = [not name or name == self._plan.core_name for name in names]
         resolved = [with_data_sets(trials, auto=self._plan.auto) for trials in sets]
-        which = {"first_group": self._groups_so_far, "block_s": self._pace.first_s}
+        which = {"first_group": self._groups_so_far, "first_s": self._pace.first_s}
         groups = groups_of(resolved, names, cores, self._plan.seed, **which)
         self._groups_so_far += len(groups)
         return groups

@@ -61,8 +61,9 @@ class Timetable(Generic[G]):
 
     Attributes:
         groups: In the order in which they are given time.
-        block_s: Returns about how many seconds a block of a group takes.
-        first_s: The same of its first one, which compiles what later ones take again; None: as `block_s`.
+        block_s: Returns about how many seconds a later block of a group takes.
+        first_s: The same of its first one, which compiles what later ones take again, and of the first one of each
+            hand; None: as `block_s`.
         counts: Blocks that each group has had.
         over: Groups of which no further block is worth measuring: see `let_go`.
         forecast_s: Of a forecast, the seconds of all hands that it gives out until its end.
@@ -95,7 +96,7 @@ class Timetable(Generic[G]):
 
     def takes_s(self, group: G, number: int) -> float:
         """Return about how many seconds a block of a group takes, by its number from 0."""
-        return (self.block_s if number else self.first_s or self.block_s)(group)
+        return (self.first_s if self.first_s and number < self.hands else self.block_s)(group)
 
     def took(self, group: G) -> None:
         """Count a block of a group."""
@@ -235,12 +236,17 @@ class Timetable(Generic[G]):
 
     def _needed_s(self, groups: Iterable[G], level: int) -> float:
         """Return the seconds until these groups have so many blocks, or all that were asked for."""
-        missing = {group: max(0, min(level, group.most) - self.had(group)) for group in groups}
-        lacking = [group for group, blocks in missing.items() if blocks]
-        next_s = {group: self.takes_s(group, self.had(group)) for group in lacking}
-        if any(seconds > self.longest_s for seconds in next_s.values()):
-            return math.inf
-        return sum(next_s[group] + (missing[group] - 1) * self.block_s(group) for group in lacking)
+        needed_s = 0.0
+        for group in groups:
+            had, end = self.had(group), min(level, group.most)
+            if had >= end:
+                continue
+            if self.takes_s(group, had) > self.longest_s:
+                return math.inf
+            firsts = max(0, min(self.hands, end) - had)
+            needed_s += (end - had - firsts) * self.block_s(group)
+            needed_s += firsts * self.takes_s(group, 0)
+        return needed_s
 
     def forecast(self, left_s: float = math.inf) -> Timetable[G]:
         """Return the timetable at its end, if all takes as long as expected."""

@@ -137,7 +137,7 @@ class Turn(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     @property
     def is_disturbed(self) -> bool:
-        """Whether others used the cores so much that what was measured is not its own pace."""
+        """Whether others had so much of the cores that what was measured is not the run's own pace."""
         return self.others_cores is not None and self.others_cores > DISTURBED_CORES
 
 

@@ -46,7 +46,8 @@ def blocks_had(known: Known) -> int:
 
 
 def _groups(known: Known, arms: tuple[Set, ...], blocks: int) -> list[ArmGroup]:
-    # Each block is a group of its own: of a group a study measures 6 blocks, and asks what is next before the others.
+    # Each block is a group of its own, as in a round: of a group a study measures 6 blocks, and asks what is next
+    # before it goes on.
     seed = known.start.seed + SEEDS
     return [
         ArmGroup(label=f"{Role.TOGGLE}{blocks}", seed=seed + n, arms=arms, blocks=1) for n in range(blocks)

@@ -41,7 +41,8 @@ MEANINGS = {  # kind of device -> sentence
 SEVERAL = {"gpu": "GPUs", "core": "cores"}  # kind of device -> what several are called
 OTHERS = "other processes"
 OTHERS_MEANING = (
-    "Other processes: the share of all cores that they, or the hypervisor, had in turns that they disturbed."
+    "Other processes: what they, or the hypervisor, had of the cores that the arms ran on, as a share of all cores, "
+    "in turns that they disturbed."
 )
 OTHERS_LOOK: Look = {"color": "#8B0000", "linewidth": 3}  # no colour of a framework or of a device
 HOST_LOOK: Look = {"color": ".35", "linestyle": (0, (3, 1))}
