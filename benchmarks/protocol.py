@@ -40,9 +40,8 @@ NAME = "protocol"  # begins the names of the parts
 FOLDER = ROOT / ".cache/benchmarks"  # of the ledger
 CALIBRATION = 3  # blocks before those that count: the first is warmer and holds the layer table
 PLAIN_STEPS, PLANTED_STEPS = 12, 13  # 8 % more
-PLANTED_BATCH = (
-    5  # so that an epoch has as many images as in a quick report, in the fewest steps that 8 % allow
-)
+# So that an epoch has about as many images as in a quick report, in the fewest steps that 8 % allow.
+PLANTED_BATCH = 5
 PLANTED_FRAMEWORK = "torch"
 TURNS, ALONE = ("A in turns", "B in turns"), ("A alone", "B alone")  # labels
 BEFORE, AFTER = "alone before", "alone after"

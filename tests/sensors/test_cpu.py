@@ -185,6 +185,7 @@ def test_a_runs_own_workers_and_ranks_are_no_other_processes(tmp_path):
     run = Process(1.0, children=[rank])
     (tmp_path / "stat").write_text("cpu  0 0 0 0 0 0 0 0 0 0\n")
     before = host_load(tmp_path / "stat", run)
+
     run.cpu_s, rank.cpu_s, worker.cpu_s = 11.0, 15.0, 12.0
     (tmp_path / "stat").write_text("cpu  3000 0 0 0 0 0 0 0 0 0\n")
     after = replace(host_load(tmp_path / "stat", run), monotonic_s=before.monotonic_s + 10)

@@ -222,10 +222,8 @@ class BlockQueue:
         """Return a block that was lost; the time may not be enough for it any more, but for a first one."""
         while self._back:
             block = self._back.pop(0)
-            if (
-                not block.number
-                or self.table.takes_s(block.group, block.number) <= self.end_s - time.monotonic()
-            ):
+            takes_s = self.table.takes_s(block.group, block.number)
+            if not block.number or takes_s <= self.end_s - time.monotonic():
                 return block
             self.table.gave_back(block.group)
             self._given[block.group].remove(block.number)

@@ -23,7 +23,7 @@ def common_rounds(runs: Iterable[Run]) -> frozenset[int]:
 
 
 def are_disturbed(runs: Iterable[Run]) -> bool:
-    """Return whether others used the machine while these runs had their turns, in rounds that count all the same."""
+    """Return whether others used their cores while these runs had their turns, in rounds that count all the same."""
     known = list(runs)
     counted = common_rounds(known)
     return any(turn.is_disturbed and turn.round in counted for run in known for turn in run.turns)
