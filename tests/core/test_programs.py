@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from study_data import make_run, make_trial
-from trainspeed.core.programs import SHARE, again_s, compiles_anew, makes_programs
+from trainspeed.core.programs import SHARE, again_s, builds_with_programs, compiles_anew, makes_programs
 from trainspeed.core.run import Role
 from trainspeed.studies.conv2d.trials import library_trial
 
@@ -26,6 +26,14 @@ def test_only_what_torch_or_jax_compiles_for_a_cpu_is_taken_again():
     assert not makes_programs(replace(JAX, devices=2, nodes=2, strategy="data_parallel"), "cpu")
     for library in ("torch", "jax"):
         assert not makes_programs(library_trial(library, images=1, height=8, width=8), "cpu")
+
+
+def test_on_a_gpu_jax_alone_builds_a_model_with_programs_of_earlier_runs():
+    """On a CPU they are among all that it takes again."""
+    assert builds_with_programs(JAX, "gpu") and not builds_with_programs(JAX, "cpu")
+    assert not builds_with_programs(COMPILED, "gpu")
+    assert not builds_with_programs(replace(JAX, devices=2, nodes=2, strategy="data_parallel"), "gpu")
+    assert not builds_with_programs(library_trial("jax", images=1, height=8, width=8), "gpu")
 
 
 @pytest.mark.parametrize(

@@ -19,6 +19,8 @@ HIT, MISS = (f"/jax/compilation_cache/cache_{name}" for name in ("hits", "misses
 def main(like: str, folder: str, others: str | None = None) -> None:
     if others is not None:
         return pass_on(folder, others)
+    if like == "a build":
+        return keep_none_but_of_a_build(folder)
     LIKE[like]()
     jax.config.update("jax_compilation_cache_dir", folder)
     return compute()
@@ -26,6 +28,22 @@ def main(like: str, folder: str, others: str | None = None) -> None:
 
 def compute() -> None:
     jax.jit(lambda x: x + 1)(jnp.zeros(3)).block_until_ready()
+
+
+def keep_none_but_of_a_build(folder: str) -> None:
+    """As a run on a GPU does: what its steps are compiled to comes from no folder, and is left in none."""
+    seen: list[str] = []
+    jax.monitoring.register_event_listener(lambda event, **_: seen.append(event))
+    os.environ[run_folder.OF_JAX] = folder
+    keep_programs()
+    compute()
+    compile_anew()
+    kept = {path.name for path in Path(folder).rglob("*-cache")}
+    jax.clear_caches()
+    seen.clear()
+    compute()
+    jax.jit(lambda x: 2 * x)(jnp.zeros(3)).block_until_ready()
+    assert kept == {path.name for path in Path(folder).rglob("*-cache")} and not {HIT, MISS} & {*seen}, seen
 
 
 def pass_on(own: str, others: str) -> None:

@@ -159,9 +159,9 @@ def test_temporary_files_are_there_too_unless_a_sockets_path_would_be_too_long(m
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("like", "kept"), [("a run", False), ("a user's script", True)])
-def test_jax_reads_and_writes_no_compiled_programs_in_a_run_on_a_gpu(shared_worker, tmp_path, like, kept):
-    """Even where the user has named a folder for them; the second case shows that they would be seen here."""
+@pytest.mark.parametrize(("like", "kept"), [("a run", False), ("a build", True), ("a user's script", True)])
+def test_jax_keeps_no_program_of_a_step_in_a_run_on_a_gpu(shared_worker, tmp_path, like, kept):
+    """Even where the user has named a folder for them; the last case shows that they would be seen here."""
     shared_worker("jax").probed("probes.jax_cache_probe", like, tmp_path)
 
     assert any(tmp_path.iterdir()) is kept

@@ -3,7 +3,8 @@
 On a CPU, torch.compile makes C++ of a graph and has it compiled: three quarters of a first epoch, and the same programs
 each time; the graph itself is traced and lowered in every run. JAX has each operation compiled with which a model is
 built, and the step: ten seconds of a small model, one of which is tracing. Nothing is chosen by timing there, as it is
-on a GPU, so that blocks share no draw.
+on a GPU, so that blocks share no draw. On a GPU JAX takes again only those with which it builds a model: they fill
+weights, and nothing in them is chosen by timing either.
 """
 
 from __future__ import annotations
@@ -31,6 +32,15 @@ def makes_programs(trial: AnyTrial, device: str) -> bool:
         return False
     # Of several nodes, JAX has the first one alone keep programs.
     return trial.nodes == 1 if trial.framework == "jax" else trial.framework == "torch" and trial.compile
+
+
+def builds_with_programs(trial: AnyTrial, device: str) -> bool:
+    """Return whether a run takes programs of earlier ones to build its model with, and compiles its steps anew.
+
+    Args:
+        device: "gpu" or "cpu": what it trains on.
+    """
+    return isinstance(trial, Trial) and (device, trial.framework, trial.nodes) == ("gpu", "jax", 1)
 
 
 def compiles_anew(label: str, block: int) -> bool:

@@ -222,8 +222,8 @@ class RunResult(Inspection, CallTimes):
             whose `energy_j` is that of all turns; without turns, of all epochs, the first among them.
         built_beside: How many other arms were built and trained their first epoch at the same time, each on a core of
             its own or all on all cores, which may have taken longer for it; 0 where it did so alone, as in older lines.
-        compiled_anew: Whether the process traced, compiled and autotuned all that it ran, and took nothing from a
-            cache; False where its compiler could take programs of earlier runs of the same session: see
+        compiled_anew: Whether the process traced, compiled and autotuned all that it trained with, and took nothing
+            of it from a cache; False where its compiler could take programs of earlier runs of the same session: see
             `programs`; None in older lines.
         tf32: Kinds of work (`TF32_WORK`) in which the device may round 32-bit numbers to TF32, by the framework's
             switches as they were; empty where none: in strict fp32, on a CPU, on a GPU before Ampere. None where it

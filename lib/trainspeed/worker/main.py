@@ -23,7 +23,6 @@ from functools import partial
 from typing import IO, NoReturn
 
 from trainspeed.core.errors import UserError
-from trainspeed.core.programs import makes_programs
 from trainspeed.core.result import Failure, RunResult
 from trainspeed.core.run import Status
 from trainspeed.sensors.processes import (
@@ -108,7 +107,7 @@ class Server:
             return
         output = tempfile.TemporaryFile()  # noqa: SIM115 - closed when the child has ended
         folder = run_folder.new_folder(self.folder)
-        if request.reuses_programs:
+        if request.takes_programs:
             run_folder.share_programs(self._programs, folder)
         parent, child = os.getpid(), os.fork()
         if not child:
@@ -195,7 +194,7 @@ def _be_child(
 
         os.dup2(output, 1)
         os.dup2(output, 2)
-        if measure_trial(request, backend, images, channel) and makes_programs(request.trial, request.device):
+        if measure_trial(request, backend, images, channel) and request.leaves_programs:
             share_programs()
         code = 0
     finally:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import msgspec
 
 from trainspeed.core.convolution import AnyTrial, trial_from_dict
-from trainspeed.core.programs import makes_programs
+from trainspeed.core.programs import builds_with_programs, makes_programs
 from trainspeed.worker.gang import Gang
 
 
@@ -60,6 +60,16 @@ class Request:
     def reuses_programs(self) -> bool:
         """Whether its compiler may take programs of earlier runs, and its first epoch tells nothing of compiling."""
         return not self.compile_anew and makes_programs(self.trial, self.device)
+
+    @property
+    def takes_programs(self) -> bool:
+        """Whether it finds programs of earlier runs in its folder, if only to build its model with."""
+        return self.reuses_programs or builds_with_programs(self.trial, self.device)
+
+    @property
+    def leaves_programs(self) -> bool:
+        """Whether later runs are to find its programs."""
+        return makes_programs(self.trial, self.device) or builds_with_programs(self.trial, self.device)
 
     def as_json(self) -> bytes:
         """Return the JSON form, on one line."""

@@ -1,7 +1,8 @@
 """A folder of its own for each run: for what compilers keep, and for temporary files. It goes when the run has ended.
 
-Only programs that were compiled for a CPU pass from a run to later ones, where their requests say so: what is in them
-depends on nothing that was timed. They are linked: a run that writes one anew leaves the others' as it was.
+Only programs that were compiled for a CPU, and those with which JAX builds a model on a GPU, pass from a run to later
+ones, where their requests say so: what is in them depends on nothing that was timed. They are linked: a run that writes
+one anew leaves the others' as it was.
 
 On a GPU, compiling chooses algorithms by timing them. From a cache on disk, all blocks of a comparison, its A/A
 control and later reports would share that one draw, and the first epoch of all but one run would hold no compiling.
@@ -16,7 +17,7 @@ import os
 import shutil
 import tempfile
 
-# Of torch.compile: Inductor's graphs, programs and choices, and Triton's kernels; of JAX: programs, on a CPU alone.
+# Of torch.compile: Inductor's graphs, programs and choices, and Triton's kernels; of JAX: programs.
 # TensorFlow keeps nothing on disk unless it is told to. What the driver compiles for a GPU it alone knows: no choices.
 # Source: torch/_inductor/runtime/cache_dir_utils.py; jax/_src/compilation_cache.py
 OF_JAX = "JAX_COMPILATION_CACHE_DIR"

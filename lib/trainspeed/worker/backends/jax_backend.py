@@ -1,4 +1,4 @@
-"""Keras 3 on JAX. Always compiled by XLA, on a GPU and in a first block anew."""
+"""Keras 3 on JAX. Always compiled by XLA; its steps, on a GPU and in a first block, anew."""
 
 from __future__ import annotations
 
@@ -12,9 +12,10 @@ os.environ["KERAS_BACKEND"] = "jax"
 import jax
 import keras
 import numpy as np
+from jax.experimental.compilation_cache import compilation_cache
 
 from trainspeed.core.convolution import Conv2dTrial
-from trainspeed.core.programs import makes_programs
+from trainspeed.core.programs import builds_with_programs, makes_programs
 from trainspeed.core.result import CONVOLUTIONS, TF32_WORK
 from trainspeed.core.trial import SINGLE, Trial
 from trainspeed.sensors.processes import usable_cores
@@ -46,8 +47,10 @@ def compile_anew() -> None:
     """Neither read nor write compiled programs on disk, even where the user has named a folder for them.
 
     A cached program would bring along what XLA's autotuner chose in the process that compiled it.
+    Source: jax/_src/compilation_cache.py, which asks once whether to keep programs, unless it is reset
     """
     jax.config.update("jax_enable_compilation_cache", False)
+    compilation_cache.reset_cache()
 
 
 def keep_programs() -> None:
@@ -138,7 +141,7 @@ class JaxBackend(Backend):
             PREALLOCATE.undo()
         set_tf32(tf32_flag(trial.precision))
         Levers(trial, jax_levers.HOOKS).set_flags(device)
-        if makes_programs(trial, device):
+        if makes_programs(trial, device) or builds_with_programs(trial, device):
             keep_programs()
         else:
             compile_anew()
@@ -154,6 +157,8 @@ class JaxBackend(Backend):
             spread = keras.distribution.DataParallel(devices=devices, auto_shard_dataset=False)
             keras.distribution.set_distribution(spread)
         training = JaxTraining(trial, images, device)
+        if builds_with_programs(trial, device):
+            compile_anew()
         if gang:
             training.nodes, training.node = nodes, gang.node
         training.tf32 = tf32_work(tf32_allowed(), capability)
