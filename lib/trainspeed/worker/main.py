@@ -17,12 +17,11 @@ import signal
 import sys
 import tempfile
 import time
-from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import partial
 from typing import IO, NoReturn
 
 from trainspeed.core.errors import UserError
+from trainspeed.core.programs import makes_programs
 from trainspeed.core.result import Failure, RunResult
 from trainspeed.core.run import Status
 from trainspeed.sensors.processes import (
@@ -112,9 +111,8 @@ class Server:
         parent, child = os.getpid(), os.fork()
         if not child:
             self.requests.close()
-            run_folder.use(folder)
-            share = partial(run_folder.share_programs, folder, self._programs)
-            _be_child(request, self.backend, prepared.images, channel, output.fileno(), parent, share)
+            run_folder.use(folder, self._programs)
+            _be_child(request, self.backend, prepared.images, channel, output.fileno(), parent)
         with contextlib.suppress(OSError):  # the child does it too: whichever comes first
             os.setpgid(child, child)
         self._children[child] = _Child(channel, output, folder)
@@ -175,13 +173,8 @@ def _be_child(
     channel: Channel,
     output: int,
     parent: int,
-    share_programs: Callable[[], None],
 ) -> None:
-    """Measure in a process group of its own, so that a timeout ends whatever is started here. Never returns.
-
-    Args:
-        share_programs: Lets later runs have the programs of one that ended well.
-    """
+    """Measure in a process group of its own, so that a timeout ends whatever is started here. Never returns."""
     code = 1
     try:
         signal.set_wakeup_fd(-1)
@@ -194,8 +187,8 @@ def _be_child(
 
         os.dup2(output, 1)
         os.dup2(output, 2)
-        if measure_trial(request, backend, images, channel) and request.leaves_programs:
-            share_programs()
+        if measure_trial(request, backend, images, channel) and makes_programs(request.trial, request.device):
+            run_folder.leave_programs()
         code = 0
     finally:
         os._exit(code)

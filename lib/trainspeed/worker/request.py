@@ -66,11 +66,6 @@ class Request:
         """Whether it finds programs of earlier runs in its folder, if only to build its model with."""
         return self.reuses_programs or builds_with_programs(self.trial, self.device)
 
-    @property
-    def leaves_programs(self) -> bool:
-        """Whether later runs are to find its programs."""
-        return makes_programs(self.trial, self.device) or builds_with_programs(self.trial, self.device)
-
     def as_json(self) -> bytes:
         """Return the JSON form, on one line."""
         return msgspec.json.encode({**vars(self), "trial": self.trial.as_dict()})

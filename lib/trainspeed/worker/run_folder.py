@@ -30,6 +30,7 @@ PROGRAMS = (".cpp", ".so", ".load_ok", ".h", ".gch", "-cache")
 # A socket's path has at most 104 bytes on macOS, 108 on Linux (sys/un.h); those of Python's multiprocessing are in
 # the folder of temporary files, with such a name.
 SOCKET_BYTES = 103 - len("/pymp-abcdefgh/listener-abcdefgh")
+_own_and_others: tuple[str, str] | None = None  # folders of this process: see `use`
 
 
 def new_folder(parent: str | None = None) -> str:
@@ -41,12 +42,17 @@ def new_folder(parent: str | None = None) -> str:
     return tempfile.mkdtemp(prefix="" if parent else PREFIX, dir=parent)
 
 
-def use(folder: str) -> None:
+def use(folder: str, for_later_runs: str | None = None) -> None:
     """Have this process, and those that it starts, keep there what they compile, and their temporary files.
 
     What the user has set does not count. Temporary files remain among the system's where its folder has so long a
     path that sockets would not work.
+
+    Args:
+        for_later_runs: Folder in which `leave_programs` leaves programs; None: nowhere.
     """
+    global _own_and_others
+    _own_and_others = (folder, for_later_runs) if for_later_runs else None
     for variable in VARIABLES:
         os.environ[variable] = os.path.join(folder, variable.lower())
     if len(os.fsencode(folder)) <= SOCKET_BYTES:
@@ -69,6 +75,12 @@ def share_programs(own: str, others: str) -> None:
             # It is there, or there are no links here: then it is compiled again.
             with contextlib.suppress(OSError):
                 os.link(os.path.join(folder, name), os.path.join(to, name))
+
+
+def leave_programs() -> None:
+    """Leave the programs that this process has compiled so far for later runs, where there is a folder for them."""
+    if _own_and_others:
+        share_programs(*_own_and_others)
 
 
 def remove(folder: str) -> None:

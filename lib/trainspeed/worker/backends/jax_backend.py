@@ -159,6 +159,7 @@ class JaxBackend(Backend):
         training = JaxTraining(trial, images, device)
         if builds_with_programs(trial, device):
             compile_anew()
+            run_folder.leave_programs()
         if gang:
             training.nodes, training.node = nodes, gang.node
         training.tf32 = tf32_work(tf32_allowed(), capability)
