@@ -98,12 +98,27 @@ def test_kerass_levers_on_jax_were_seen_in_effect_on_a_gpu():
     assert set(bf16.effective_precision.dtypes) == {"bfloat16"}
 
 
-def test_no_check_of_the_instrument_found_a_fault_there_and_noise_is_no_proof():
-    checked = recorded("nvidia-h100-check")
-    found = {line: [check for make in makers for check in make(checked)] for line, makers in LINES.items()}
-    every = [check for checks in found.values() for check in checks]
+def test_jax_built_its_models_with_the_programs_of_the_first_run_and_compiled_each_step_anew():
+    searched = recorded("nvidia-h100-jax").ok()
+    first, *later = sorted((run for run in searched if run.turns), key=lambda run: run.started_at)
+    short = [run for run in later if run.stages_s["build"] < first.stages_s["build"] / 4]
 
-    assert not [check for check in every if check.outcome is CheckOutcome.NOT_OK]
-    assert sum(check.outcome is CheckOutcome.OK for check in every) >= 5
+    assert len(short) == 3  # those of the second group, whose weights are as in the first one
+    assert all(run.compiled_anew and run.epoch_s[0] > 5 * run.epoch_s[1] for run in searched if run.turns)
+
+
+def test_no_check_of_the_instrument_found_a_fault_there():
+    """JAX's products left the GPU waiting for the host for more than half of the time: that decides nothing."""
+    checked = recorded("nvidia-h100-check")
+    every = [check for makers in LINES.values() for make in makers for check in make(checked)]
+    by_outcome = {outcome: {c.name for c in every if c.outcome is outcome} for outcome in CheckOutcome}
+
+    assert not by_outcome[CheckOutcome.NOT_OK]
+    assert sum(check.outcome is CheckOutcome.OK for check in every) == 29
+    assert by_outcome[CheckOutcome.UNDECIDED] == {
+        "Energy is power times time",
+        "The GPU that is read is the one that works",
+        "The monitor costs little",
+    }
     (itself,) = agrees_with_itself(checked)
-    assert itself.outcome is CheckOutcome.UNDECIDED and "half-width 17 %" in itself.measured
+    assert itself.outcome is CheckOutcome.OK and "half-width 5 %" in itself.measured

@@ -79,7 +79,7 @@ def _right(values: Values) -> Finding:
     others = zip(values["other_loads_before_percent"], values["other_loads_during_percent"], strict=True)
     risen = any(before <= IDLE_PERCENT and during >= BUSY_PERCENT for before, during in others)
     idle = load is not None and load < BUSY_PERCENT
-    if same is False or (idle and (risen or not same)):
+    if same is False or (idle and (risen or (not same and load <= IDLE_PERCENT))):
         reason = "power, energy, clocks and memory that runs tell are of another GPU than they ran on"
         return Finding(measured=measured, outcome=CheckOutcome.NOT_OK, reason=reason)
     if idle:

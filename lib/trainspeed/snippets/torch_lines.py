@@ -19,8 +19,9 @@ def blocks_of(part):  # the outermost of a class that the model repeats, of seve
 
 
 blocks = blocks_of(model)
+torch._dynamo.config.recompile_limit = max(8, 2 * len(blocks))  # each shape counts
 for block in blocks:
-    block.compile(dynamic=False, recompile_limit=2 * len(blocks){mode})"""
+    block.compile(dynamic=False{mode})"""
 HOOKED = """\
 def read_mean(module, inputs, output):
     if isinstance(output, torch.Tensor):

@@ -32,14 +32,14 @@ def measured(monkeypatch, fake_clock):
 
     Args of it: `works`, UUID of the GPU that really works; `counts`, joules by its counter for each that it uses;
     `step_s`, seconds between two steps of the counter; `others`, the load of whoever uses the second GPU; `tells`, the
-    UUID that the framework tells; `answers` of the first GPU.
+    UUID that the framework tells; `loaded`, the load of a GPU that works; `answers` of the first GPU.
     """
 
-    def measure(*, works=OWN, counts=1.0, step_s=0.1, others=lambda busy: 0, tells=OWN, **answers):
+    def measure(*, works=OWN, counts=1.0, step_s=0.1, others=lambda busy: 0, tells=OWN, loaded=97, **answers):
         begun_s = fake_clock()
 
         def percent(uuid):
-            return 97 if uuid == works and fake_clock() > begun_s else 0
+            return loaded if uuid == works and fake_clock() > begun_s else 0
 
         def counter_mj():
             return int(fake_clock() / step_s) * step_s * WATTS * counts * 1000
@@ -60,7 +60,9 @@ def measured(monkeypatch, fake_clock):
         )
         install(monkeypatch, FakeNvml(own, second))
         where = Surroundings(backend=None, device="gpu", gpu_uuids=(OWN,))
-        values = measure_energy(where, lambda: fake_clock.advance(PRODUCT_S), tells, clock=fake_clock)
+        values = measure_energy(
+            where, lambda products: fake_clock.advance(products * PRODUCT_S), tells, clock=fake_clock
+        )
         trial = Probe(framework="torch", name="energy")
         runs = RunSet((Run(session="s", study="check", trial=trial, block=0, probe=values),))
         return tuple(make(runs)[0].outcome for make in (counter_agrees, is_right_gpu))
@@ -96,6 +98,8 @@ def test_without_a_power_or_a_counter_there_is_nothing_to_compare(measured, sens
         ({"works": OTHER, "tells": None}, NOT_OK),
         ({"tells": OTHER}, NOT_OK),
         ({"tells": None}, OK),
+        ({"tells": None, "loaded": 41}, UNDECIDED),
+        ({"tells": None, "loaded": 41, "works": OTHER}, NOT_OK),
         ({"tells": None, "others": lambda busy: 90 if busy else 0}, UNDECIDED),
         ({"tells": None, "others": lambda busy: 90}, OK),  # it has been busy all the time
         ({"tells": OWN, "others": lambda busy: 90 if busy else 0}, OK),
@@ -107,6 +111,8 @@ def test_without_a_power_or_a_counter_there_is_nothing_to_compare(measured, sens
         "another works and the framework tells nothing",
         "another UUID",
         "by the load alone",
+        "by a small load alone",
+        "another works a little",
         "another began to work, too",
         "another has long worked",
         "the UUID is enough",
@@ -134,10 +140,28 @@ def test_one_span_that_is_out_of_line_decides_nothing(monkeypatch, factor):
     assert counter_agrees(runs)[0].outcome is OK
 
 
+@pytest.mark.parametrize(("product_s", "queued"), [(0.0, 32), (0.0005, 20), (0.004, 2), (0.03, 1)])
+def test_short_products_are_waited_for_together_so_that_the_gpu_stays_busy(
+    monkeypatch, fake_clock, product_s, queued
+):
+    install(monkeypatch, FakeNvml(FakeGpu(uuid=OWN)))
+    asked: list[int] = []
+
+    def multiply(products):
+        asked.append(products)
+        fake_clock.advance(products * product_s or 0.1 * (len(asked) > 2))
+
+    where = Surroundings(backend=None, device="gpu", gpu_uuids=(OWN,))
+    measure_energy(where, multiply, OWN, clock=fake_clock)
+    assert asked[:2] == [1, 1] and {*asked[2:]} == {queued}
+
+
 def test_a_mig_instance_is_no_other_gpu_and_has_no_power_of_its_own(monkeypatch, fake_clock):
     install(monkeypatch, FakeNvml(FakeGpu(uuid=OWN)))
     where = Surroundings(backend=None, device="gpu", gpu_uuids=("MIG-cccc-3",))
-    values = measure_energy(where, lambda: fake_clock.advance(PRODUCT_S), OWN, clock=fake_clock)
+    values = measure_energy(
+        where, lambda products: fake_clock.advance(products * PRODUCT_S), OWN, clock=fake_clock
+    )
     assert values["same_uuid"] is values["power_w"] is values["load_during_percent"] is None
 
 

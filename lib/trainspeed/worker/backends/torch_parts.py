@@ -129,8 +129,10 @@ def with_compiled_blocks(model: nn.Module, options: Mapping[str, Any]) -> nn.Mod
     blocks = blocks_of(model)
     if not blocks:
         raise Unsupported("the model repeats no block that could be compiled once for all")
-    # Those of a class share what is compiled; by default, torch would give up after the eighth shape.
-    options = {"dynamic": False, "recompile_limit": 2 * len(blocks), **options}
+    # Those of a class share what is compiled; by default, torch would give up after the eighth shape. Its `compile`
+    # takes a limit only since 2.12 or so.
+    torch._dynamo.config.recompile_limit = max(torch._dynamo.config.recompile_limit, 2 * len(blocks))
+    options = {"dynamic": False, **options}
 
     def twin(module: nn.Module) -> nn.Module:
         if any(module is block for block in blocks):

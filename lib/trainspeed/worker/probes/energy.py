@@ -13,7 +13,10 @@ from trainspeed.sensors.nvml import Nvml, open_nvml
 from trainspeed.worker.failures import Unsupported
 from trainspeed.worker.probes import Surroundings, Values
 
-SIDE = 4096  # of the square matrices, in 32 bits: a product takes 1 to 30 ms
+SIDE = 4096  # of the square matrices, in 32 bits: a product takes 0.3 ms (TF32, an H100) to 30 ms
+# Seconds of products that are waited for at once: after each of 0.3 ms, an H100 waited longer for the host.
+QUEUED_S, MOST_QUEUED = 0.01, 32
+LEAST_PRODUCT_S = 1e-6  # a clock may show less
 # The power that the driver tells is a mean over up to a second: what came before must be as busy as what is measured.
 # Source: https://docs.nvidia.com/deploy/nvml-api/group__nvmlDeviceQueries.html (nvmlDeviceGetPowerUsage)
 WARM_UP_S = 1.5
@@ -29,7 +32,7 @@ def check_gpu(where: Surroundings) -> None:
 
 def measure_energy(
     where: Surroundings,
-    multiply: Callable[[], object],
+    multiply: Callable[[int], object],
     own_uuid: str | None = None,
     *,
     clock: Callable[[], float] = time.monotonic,
@@ -43,7 +46,7 @@ def measure_energy(
     framework computes on the GPU that the driver is asked about; None where the framework does not tell.
 
     Args:
-        multiply: Multiplies two matrices of `SIDE` on the framework's first device, and waits.
+        multiply: Multiplies two matrices of `SIDE` on the framework's first device, so many times, and waits for all.
         own_uuid: UUID of that device, as the framework tells it.
         clock: Seconds since a fixed moment.
     """
@@ -54,12 +57,15 @@ def measure_energy(
     def work(seconds: float) -> None:
         end_s = clock() + seconds
         while clock() < end_s:
-            multiply()
+            multiply(products)
 
     with closing(driver()) as nvml:
         every = [gpu.uuid for gpu in nvml.gpus if gpu.uuid and not gpu.lost]
         before = _loads(nvml, every)
-        multiply()  # loads what it needs
+        multiply(1)  # loads what it needs
+        begun_s = clock()
+        multiply(1)
+        products = max(1, min(MOST_QUEUED, round(QUEUED_S / max(clock() - begun_s, LEAST_PRODUCT_S))))
         work(WARM_UP_S)
         samples = []
         end_s = clock() + SPAN_S

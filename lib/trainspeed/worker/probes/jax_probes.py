@@ -127,7 +127,9 @@ def energy(where: Surroundings) -> Values:
     set_up(where.device, where.devices)
     matrix = jax.random.normal(jax.random.key(0), (SIDE, SIDE))
     product = jax.jit(lambda a: a @ a)
-    return measure_energy(where, lambda: product(matrix).block_until_ready())
+    return measure_energy(
+        where, lambda products: jax.block_until_ready([product(matrix) for _ in range(products)])
+    )
 
 
 PROBES: dict[str, Measure] = {

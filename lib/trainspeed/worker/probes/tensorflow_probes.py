@@ -139,8 +139,8 @@ def energy(where: Surroundings) -> Values:
     started("tensorflow", where)
     matrix = tf.random.normal((SIDE, SIDE))
 
-    def multiply() -> None:
-        held = tf.linalg.matmul(matrix, matrix)
+    def multiply(products: int) -> None:
+        held = [tf.linalg.matmul(matrix, matrix) for _ in range(products)]
         tf.test.experimental.sync_devices()
         del held
 

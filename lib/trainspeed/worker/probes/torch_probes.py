@@ -144,8 +144,9 @@ def energy(where: Surroundings) -> Values:
     training, *_ = started("torch", where)
     matrix = torch.randn(SIDE, SIDE, device=training.device)
 
-    def multiply() -> None:
-        torch.mm(matrix, matrix)
+    def multiply(products: int) -> None:
+        for _ in range(products):
+            torch.mm(matrix, matrix)
         torch_cuda.synchronize(training.device)
 
     return measure_energy(where, multiply, torch_cuda.uuid(training.device))
