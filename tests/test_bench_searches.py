@@ -50,7 +50,7 @@ def test_the_best_of_a_search_is_judged_by_the_script_that_was_written_by_hand(s
     assert [row.split(" | ")[-1] for row in slower] == ["|", "|", "NO |"] * 2
     assert "the best script (by hand) / plain | 1.429 (" in slower[1]
     assert (
-        slower[0].startswith("| torch: the best of a search of 15 min 00 s (channels_last, ")
+        slower[0].startswith("| torch: the best of a search of 30 min 00 s (channels_last, ")
         and "1.250 (" in slower[0]
     )
     assert best(searches, measured(plain=1.0, found=0.7, **{"by hand": 0.7}, **BY_HAND))[-1].endswith("yes |")
@@ -99,7 +99,7 @@ def test_where_nothing_was_kept_no_ratio_is_told_of_the_plain_setting_to_itself(
     rows = best(searches, measured(plain=1.0, **{"by hand": 0.7}, **BY_HAND))
     assert (
         rows[0]
-        == "| torch: the best of a search of 15 min 00 s (nothing kept) / plain | it is the plain setting | printed | |"
+        == "| torch: the best of a search of 30 min 00 s (nothing kept) / plain | it is the plain setting | printed | |"
     )
     assert rows[2].endswith("NO |"), "the script is still faster than what was found"
 
