@@ -129,8 +129,8 @@ def with_compiled_blocks(model: nn.Module, options: Mapping[str, Any]) -> nn.Mod
     blocks = blocks_of(model)
     if not blocks:
         raise Unsupported("the model repeats no block that could be compiled once for all")
-    # Those of a class share what is compiled; by default, torch would give up after the eighth shape. Its `compile`
-    # takes a limit only since 2.12 or so.
+    # Those of a class share what is compiled; by default, torch would give up after the eighth shape. The `compile`
+    # of 2.11 takes no limit of its own.
     torch._dynamo.config.recompile_limit = max(torch._dynamo.config.recompile_limit, 2 * len(blocks))
     options = {"dynamic": False, **options}
 
