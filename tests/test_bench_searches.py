@@ -134,3 +134,10 @@ def test_two_searches_that_kept_the_same_set_are_not_timed(searches):
     rows = searches.seeds(lambda *_, **__: pytest.fail("it measures a setting against itself"))
     assert rows[-1] == "| torch: two searches kept the same set | yes | printed | |"
     assert len(rows) == 3
+
+
+def test_scripts_lower_their_graphs_as_our_runs_do(searches):
+    """PyTorch's caches of an earlier script would take that, and what it does to the memory, from its process."""
+    programs = searches._programs(searches.JOBS["torch"], {})
+
+    assert {*searches.LOWERS_ANEW.items()} <= {*programs["by hand"]._environment.items()}
