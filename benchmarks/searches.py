@@ -55,7 +55,7 @@ ZOO_LIMIT_S = 720.0  # of a model of a library, its search among them
 # Sets of fresh processes, each with luck of its own, and rounds of turns in each; `best` chooses the script by hand in
 # a set before these, which counts for nothing else.
 SETS, ROUNDS = 9, 8
-BEST_SETS = 17  # luck scatters by 2 to 3 % between sets: of 9, the interval is as wide as that
+BEST_SETS = 20  # luck scatters by 2 to 3 % between sets: of 9, the interval is as wide as that
 # The plain setting is more than twice as slow as the best script, which sets the pace, and has a few epochs in a turn.
 TURN_EPOCHS = 12
 TURNS = {"rounds": ROUNDS, "turn_s": TURN_S, "turn_epochs": TURN_EPOCHS}
