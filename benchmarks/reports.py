@@ -6,13 +6,17 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Callable, Sequence
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 
 import msgspec
 
+from neighbour import core_for, neighbour
 from rows_of_turns import half_width
+from trainspeed.core.files import VERDICTS
 from trainspeed.core.ledger import SESSIONS_FILE, Ledger, read_lines
 from trainspeed.core.notes import CoresBusy
 from trainspeed.core.run import Run
@@ -23,6 +27,40 @@ IN_BUDGET = (0.85, 1.15)  # wanted of wall time / budget
 TIMED_SHARE = 0.65  # wanted
 HALF_WIDTH = 0.04  # wanted of the interval of a control
 DRAWN_S = 8.0  # wanted of a notebook that is drawn again
+NEIGHBOUR_SEED = 7
+
+
+def parts(folder: Path, budget_s: float | None) -> dict[str, Callable[[], list[str]]]:
+    """Return name -> what returns the rows on a report that has been made, and on one beside a noisy neighbour.
+
+    Args:
+        folder, budget_s: Of the report that has been made: see `rows`.
+    """
+    return {"report": partial(rows, folder, budget_s), "beside a neighbour": beside_neighbour}
+
+
+def beside_neighbour() -> list[str]:
+    """Have a report in `quick` made beside a neighbour on the core next to the arms' own, and return its rows."""
+    with tempfile.TemporaryDirectory() as out:
+        command = [sys.executable, "-m", "trainspeed", "report", "--preset", "quick", "--out", out]
+        with neighbour(core_for("other"), NEIGHBOUR_SEED):
+            subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+        return rows_beside_neighbour(Path(out))
+
+
+def rows_beside_neighbour(folder: Path) -> list[str]:
+    """Return the rows on the newest session of a report that was made beside a neighbour."""
+    what = "report beside a noisy neighbour on the other core"
+    asked, runs = _newest(folder)
+    verdicts = msgspec.json.decode((folder / VERDICTS).read_bytes())
+    counts = Counter(verdict["outcome"] for verdict in verdicts)
+    words = ", ".join(f"{count} {outcome}" for outcome, count in counts.most_common())
+    return [
+        *_time(what, _wall_s(folder, asked, runs), sum(run.timed_s for run in runs), asked.get("budget_s")),
+        *_controls(what, runs),
+        f"| {what}: verdicts | {words} | printed | |",
+        _beside(what, runs),
+    ]
 
 
 def rows(folder: Path, budget_s: float | None) -> list[str]:
@@ -31,21 +69,27 @@ def rows(folder: Path, budget_s: float | None) -> list[str]:
     Args:
         budget_s: Seconds that the report was given; None: as its folder says.
     """
-    ledger = Ledger(folder)
-    sessions = ledger.newest()
-    if not sessions:
+    what = "last report"
+    asked, runs = _newest(folder)
+    if not runs:
         return ["| last report | not measured: run `make report` first | | |"]
-    last = max(sessions.values())
-    runs, _ = ledger.read({study: session for study, session in sessions.items() if session == last})
-    asked = _asked(folder, last)
     budget_s = asked.get("budget_s") if budget_s is None else budget_s
-    wall_s, timed_s = _wall_s(folder, asked, runs), sum(run.timed_s for run in runs)
     return [
-        *_time(wall_s, timed_s, budget_s),
-        *_controls(runs),
-        _beside(runs),
+        *_time(what, _wall_s(folder, asked, runs), sum(run.timed_s for run in runs), budget_s),
+        *_controls(what, runs),
+        _beside(what, runs),
         *_rendering(folder, notebooks=len({run.study for run in runs})),
     ]
+
+
+def _newest(folder: Path) -> tuple[dict, Sequence[Run]]:
+    """Return what the newest report of a folder was asked for, and its runs."""
+    ledger = Ledger(folder)
+    if not (sessions := ledger.newest()):
+        return {}, ()
+    last = max(sessions.values())
+    runs, _ = ledger.read({study: session for study, session in sessions.items() if session == last})
+    return _asked(folder, last), runs
 
 
 def _asked(folder: Path, session: str) -> dict:
@@ -63,22 +107,22 @@ def _wall_s(folder: Path, asked: dict, runs: Sequence[Run]) -> float:
     return max(ended, page.stat().st_mtime if page.exists() else 0.0) - started
 
 
-def _time(wall_s: float, timed_s: float, budget_s: float | None) -> list[str]:
+def _time(what: str, wall_s: float, timed_s: float, budget_s: float | None) -> list[str]:
     share = timed_s / wall_s
     found = [
-        f"| last report: share of {wall_s:.0f} s inside timed epochs and calls | {share:.0%} | at least "
+        f"| {what}: share of {wall_s:.0f} s inside timed epochs and calls | {share:.0%} | at least "
         f"{TIMED_SHARE:.0%} | {_yes(share >= TIMED_SHARE)} |"
     ]
     if budget_s is not None:
         used, (least, most) = wall_s / budget_s, IN_BUDGET
         found.append(
-            f"| last report: wall time / budget of {budget_s / 60:g} min | {used:.2f} | {least} to {most} | "
+            f"| {what}: wall time / budget of {budget_s / 60:g} min | {used:.2f} | {least} to {most} | "
             f"{_yes(least <= used <= most)} |"
         )
     return found
 
 
-def _controls(runs: Sequence[Run]) -> list[str]:
+def _controls(what: str, runs: Sequence[Run]) -> list[str]:
     """Return the row on the intervals of A/A controls of all studies of a report."""
     known = [
         control
@@ -93,17 +137,17 @@ def _controls(runs: Sequence[Run]) -> list[str]:
     words += f"{', ' * bool(words)}{without} without an interval" if without else ""
     met = not without and max(widths) <= HALF_WIDTH
     return [
-        f"| last report: half-width of the interval of {len(known)} A/A control(s) | {words} | at most "
+        f"| {what}: half-width of the interval of {len(known)} A/A control(s) | {words} | at most "
         f"{HALF_WIDTH:.0%} | {_yes(met)} |"
     ]
 
 
-def _beside(runs: Sequence[Run]) -> str:
+def _beside(what: str, runs: Sequence[Run]) -> str:
     """Return the row on what else the machine did: of a quiet one, narrow intervals are no proof for a noisy one."""
     busy = [note.cores for run in runs for note in run.notes if isinstance(note, CoresBusy)]
     most = f", by {max(busy):.1f} at most" if busy else ""
     return (
-        f"| last report: runs beside which other processes kept cores busy | {len(busy)} of {len(runs)}{most} "
+        f"| {what}: runs beside which other processes kept cores busy | {len(busy)} of {len(runs)}{most} "
         "| printed | |"
     )
 

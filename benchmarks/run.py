@@ -207,7 +207,7 @@ def main(arguments: Sequence[str]) -> int:
     )
     machine = detect.detect_machine()
     cases = [case for case in CASES if find_interpreter(case.framework)]
-    parts = {"report": partial(reports.rows, asked.report, asked.budget_s)}
+    parts = reports.parts(asked.report, asked.budget_s)
     parts |= {"ledger": ledgers.reading, "fleet": fleets.rows, "monitor": monitor_cost}
     parts |= {"conv2d harness": convolutions.harness, "conv2d limit": convolutions.limit}
     parts |= {case.name: partial(against_bare, case) for case in cases} | protocol.parts(settings)

@@ -69,7 +69,7 @@ def test_the_script_is_chosen_in_a_set_that_counts_for_nothing_else(searches):
         {"by hand", *BY_HAND},
         {"plain", "found", "by hand, bf16"},
     ]
-    assert [names[0] for names in asked] == [1, 17, 1, 17]
+    assert [names[0] for names in asked] == [1, 20, 1, 20]
     assert "the best script (by hand, bf16) / plain | 1.667 (" in rows[1]
 
 
