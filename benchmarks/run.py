@@ -1,6 +1,6 @@
 """Measure Trainspeed itself, as ratios from one run, and write docs/benchmarks.md.
 
-make bench                             everything, about 4 hours; leave the machine alone meanwhile
+make bench                             everything, several hours; leave the machine alone meanwhile
 python benchmarks/run.py ddp mirrored  only the parts that have one of these words in their name
 python benchmarks/run.py protocol      what the protocol of turns is worth, about 2 hours; --resume goes on with it
 python benchmarks/run.py report --report FOLDER --budget-s 900   a report that has been made, and its budget

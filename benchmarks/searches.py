@@ -60,8 +60,9 @@ BEST_SETS = 20  # luck scatters by 2 to 3 % between sets: of 9, the interval is 
 TURN_EPOCHS = 12
 TURNS = {"rounds": ROUNDS, "turn_s": TURN_S, "turn_epochs": TURN_EPOCHS}
 CHOICE_TURN_S = 2.0  # where the script is chosen: a turn has to hold a few epochs of the slowest one, too
-# A script lowers its graphs, as each of our runs does. From PyTorch's caches of earlier scripts nothing is lowered in
-# its process, and what it allocates then lies otherwise: without the caches its throughput was 0.992 (0.979 to 1.006).
+# A script lowers its graphs in its own process, as each of our runs does: PyTorch's caches of earlier scripts would
+# spare it that. Without them its throughput was 0.992 (0.979 to 1.006) in 18 sets: not decided, but no run of ours has
+# them.
 LOWERS_ANEW = {"TORCHINDUCTOR_FX_GRAPH_CACHE": "0", "TORCHINDUCTOR_AUTOGRAD_CACHE": "0"}
 SEEDS = (0, 50_000)  # so far apart that no block has a seed of the other search
 AGREE = 0.03  # between the speeds of what two searches kept

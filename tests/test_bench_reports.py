@@ -5,6 +5,7 @@ import shutil
 import sys
 from contextlib import contextmanager
 from pathlib import Path
+from subprocess import CompletedProcess
 
 import pytest
 
@@ -34,9 +35,13 @@ def test_a_report_is_made_while_a_neighbour_has_the_other_core(reports, monkeypa
         yield
         order.append("ended")
 
+    def run(command, **_):
+        order.append(command[3])
+        return CompletedProcess(command, 0)
+
     monkeypatch.setattr(reports, "neighbour", neighbour)
     monkeypatch.setattr(reports, "core_for", lambda where: where)
-    monkeypatch.setattr(reports.subprocess, "run", lambda command, **_: order.append(command[3]))
+    monkeypatch.setattr(reports.subprocess, "run", run)
     monkeypatch.setattr(reports, "rows_beside_neighbour", lambda folder: ["a row"])
 
     assert reports.parts(MEASURED, None)["beside a neighbour"]() == ["a row"]
