@@ -6,19 +6,21 @@ import math
 import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 from bounds import met
+from jobs import JOBS, QUICK_LEVERS, SEEDS_S, SETS, ZOO_JOBS, Job
 from levers import TURN_S, ratio
 from ours import Ours
 from programs import Bare, Program
+from protocol import FOLDER
 from trainspeed.conduct.context import Context, new_id
 from trainspeed.conduct.machine import find_interpreter
 from trainspeed.conduct.study import measure
 from trainspeed.core.format import counted, minutes
+from trainspeed.core.ledger import Ledger
 from trainspeed.core.levers.host import MALLOC_THRESHOLDS
 from trainspeed.core.trial import Trial
 from trainspeed.judge.verdict import MARGIN, MIN_BLOCKS, judge
@@ -27,35 +29,8 @@ from trainspeed.studies.switches.plan import STUDY, findings, plan_switches
 from turns import of_a_set
 
 HERE = Path(__file__).parent
-# Name -> further arguments of the script. The search has bf16 among its levers, and so have these.
-BY_HAND = {
-    "by hand": (),
-    "by hand, compiled": ("compiled",),
-    "by hand, bf16": ("bf16",),
-    "by hand, bf16, compiled": ("bf16", "compiled"),
-}
-# Of MobileNetV2, whose step XLA compiles for long and which it makes several times as slow on a CPU.
-NOT_COMPILED = {
-    "by hand": (),
-    "by hand, bf16": ("bf16",),
-    "by hand, oneDNN in bf16": ("math",),
-}
-WORK = {"batch_size": 16, "image_size": 16, "images_per_epoch": 64}  # as quick has it
-ZOO_WORK = {"batch_size": 16, "image_size": 32, "images_per_epoch": 32}
 CONFIRM_BLOCKS = 9
-BEST_S, SEEDS_S, ZOO_S = 600.0, 200.0, 220.0  # seconds of a search; of the first, compilers are levers
-# Where PyTorch's is: a run with it takes four times as long as another one, and it brings 2 to 4 %, where blocks
-# scatter by as much: in 15 minutes there were seven of them beside the rest, which kept it in some searches and not in
-# others. On made-up machines that scatter so, one that brings 3.5 % is kept in 55 of 60 searches of 10 minutes, or 29
-# where runs scatter by 3 %, and in 59 and 50 of half an hour.
-COMPILER_S = 1800.0
-# Of PyTorch, what costs no half a minute of each run, as torch.compile does.
-QUICK_LEVERS = ("layout", "precision", "optimizer", "flush_denormal", "math_mode")
-ZOO_LIMIT_S = 720.0  # of a model of a library, its search among them
-# Sets of fresh processes, each with luck of its own, and rounds of turns in each; `best` chooses the script by hand in
-# a set before these, which counts for nothing else.
-SETS, ROUNDS = 9, 8
-BEST_SETS = 20  # luck scatters by 2 to 3 % between sets: of 9, the interval is as wide as that
+ROUNDS = 8  # of turns in a set
 # The plain setting is more than twice as slow as the best script, which sets the pace, and has a few epochs in a turn.
 TURN_EPOCHS = 12
 TURNS = {"rounds": ROUNDS, "turn_s": TURN_S, "turn_epochs": TURN_EPOCHS}
@@ -70,82 +45,18 @@ Measure = Callable[..., dict[str, list[float]]]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Job:
-    """A model in a framework, and the best script by hand that trains it.
-
-    Attributes:
-        levers: That a search of ten minutes can try: those of an environment cost a worker each.
-        by_hand: Name -> further arguments of the script.
-        search_s: Seconds of the search.
-        limit_s: Of all that is measured of it: where its sets do not fit by the time of the first one, there are 6.
-        sets: Of fresh processes.
-    """
-
-    framework: str
-    script: str
-    levers: Sequence[str]
-    model: str = "cnn10"
-    work: Mapping[str, int] = field(default_factory=lambda: WORK)
-    by_hand: Mapping[str, Sequence[str]] = field(default_factory=lambda: BY_HAND)
-    search_s: float = BEST_S
-    limit_s: float = math.inf
-    sets: int = SETS
-
-    @property
-    def name(self) -> str:
-        return self.framework if self.model == "cnn10" else f"{self.framework}, {self.model}"
-
-
-JOBS = {
-    "torch": Job(
-        framework="torch",
-        script="best_torch.py",
-        levers=(*QUICK_LEVERS, "compile", "compile_scope=with_loss"),  # as the script has the loss compiled
-        search_s=COMPILER_S,
-        sets=BEST_SETS,
-    ),
-    "tensorflow": Job(
-        framework="tensorflow",
-        script="best_tensorflow.py",
-        levers=("layout", "precision", "compile", "steps_per_call", "pure_bf16", "uint8"),
-        sets=BEST_SETS,
-    ),
-}
-OF_ZOO: Mapping[str, Any] = {
-    "work": ZOO_WORK,
-    "search_s": ZOO_S,
-    "limit_s": ZOO_LIMIT_S,
-}
-ZOO_JOBS = {
-    "torch": Job(
-        framework="torch",
-        model="timm/resnet18",
-        script="best_timm.py",
-        levers=("layout", "precision", "optimizer", "math_mode"),
-        **OF_ZOO,
-    ),
-    "tensorflow": Job(
-        framework="tensorflow",
-        model="keras/MobileNetV2",
-        script="best_keras_zoo.py",
-        by_hand=NOT_COMPILED,
-        levers=("precision", "steps_per_call", "pure_bf16"),
-        **OF_ZOO,
-    ),
-}
-
-
-@dataclass(frozen=True, kw_only=True)
 class Amount:
     """How much is measured.
 
     Attributes:
         sets: Of fresh processes; None: as usual.
         search_s: Seconds of each search; None: as usual.
+        resume: Whether to take what an earlier search measured, where its ledger is kept, and measure the sets anew.
     """
 
     sets: int | None = None
     search_s: float | None = None
+    resume: bool = False
 
 
 USUAL = Amount()
@@ -163,8 +74,11 @@ def parts(measured: Measure, amount: Amount = USUAL) -> dict[str, Callable[[], l
     return {name: partial(_best_of, job, measured, amount) for name, job in there.items()}
 
 
-def search(job: Job, *, seed: int, budget_s: float) -> Findings:
-    """Return what a search of so many seconds finds for a job, with the plain setting of the notebook on switches."""
+def search(job: Job, *, seed: int, budget_s: float, resume: bool = False) -> Findings:
+    """Return what a search of so many seconds finds for a job, with the plain setting of the notebook on switches.
+
+    Its ledger is kept, and with `resume` what that holds of an earlier search is not measured again.
+    """
     plan = plan_switches(
         frameworks=[job.framework],
         models=[job.model],
@@ -181,10 +95,15 @@ def search(job: Job, *, seed: int, budget_s: float) -> Findings:
         budget_s=budget_s,
         **job.work,
     )
-    with tempfile.TemporaryDirectory() as folder:
-        context = Context(id=new_id(), out=Path(folder))
-        limits = {"timeout_s": 300.0, "interval_s": 1.0, "turn_s": 0.4}
-        runs = measure(STUDY, plan, budget_s=budget_s, context=context, **limits).runs
+    kept = Ledger(FOLDER / f"search of {job.name.replace('/', ' ')}, seed {seed}")
+    if resume and (earlier := kept.newest()):
+        runs = kept.read(earlier)[0]
+    else:
+        with tempfile.TemporaryDirectory() as folder:
+            context = Context(id=new_id(), out=Path(folder))
+            limits = {"timeout_s": 300.0, "interval_s": 1.0, "turn_s": 0.4}
+            runs = measure(STUDY, plan, budget_s=budget_s, context=context, **limits).runs
+        kept.append(*runs)  # as a whole: no search that was cut off is taken for one that came to its end
     (found,) = findings(plan, runs)
     return found
 
@@ -193,7 +112,7 @@ def _best_of(job: Job, measured: Measure, amount: Amount) -> list[str]:
     began, budget_s = time.monotonic(), amount.search_s or job.search_s
     limit = f", {minutes(job.limit_s)} in all" if job.limit_s < math.inf else ""
     print(f"{job.name}: a search of {minutes(budget_s)}, then scripts{limit}", flush=True)
-    found = search(job, seed=SEEDS[0], budget_s=budget_s)
+    found = search(job, seed=SEEDS[0], budget_s=budget_s, resume=amount.resume)
     print(f"{job.name}: the search kept {_kept(found)}", flush=True)
     try:
         return _beside_scripts(job, found, measured, amount.sets or job.sets, budget_s, began + job.limit_s)
@@ -236,7 +155,7 @@ def seeds(measured: Measure, amount: Amount = USUAL) -> list[str]:
         measured: `run.turns_of`.
     """
     job, budget_s = replace(JOBS["torch"], levers=QUICK_LEVERS), amount.search_s or SEEDS_S
-    one, two = (search(job, seed=seed, budget_s=budget_s) for seed in SEEDS)
+    one, two = (search(job, seed=seed, budget_s=budget_s, resume=amount.resume) for seed in SEEDS)
     claims = [
         f"| torch: what the search with seed {seed} kept ({_kept(found)}) / plain, as it claims | "
         f"{_claimed(found)} | printed | |"

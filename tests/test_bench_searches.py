@@ -6,7 +6,9 @@ from pathlib import Path
 import pytest
 
 from search_findings import LAST, whole
+from study_data import make_run
 from test_bench import BENCHMARKS, load
+from trainspeed.core.runs import RunSet
 from trainspeed.search.switch import combined
 
 
@@ -16,6 +18,7 @@ def searches(monkeypatch):
     monkeypatch.syspath_prepend(str(BENCHMARKS))
     before = set(sys.modules)
     module = load("searches")
+    module.real_search = module.search
     monkeypatch.setattr(module, "search", lambda framework, **_: whole())
     monkeypatch.setattr(module, "find_interpreter", lambda framework: "python")
     yield module
@@ -69,7 +72,7 @@ def test_the_script_is_chosen_in_a_set_that_counts_for_nothing_else(searches):
         {"by hand", *BY_HAND},
         {"plain", "found", "by hand, bf16"},
     ]
-    assert [names[0] for names in asked] == [1, 20, 1, 20]
+    assert [names[0] for names in asked] == [1, 40, 1, 20]
     assert "the best script (by hand, bf16) / plain | 1.667 (" in rows[1]
 
 
@@ -141,3 +144,22 @@ def test_scripts_lower_their_graphs_as_our_runs_do(searches):
     programs = searches._programs(searches.JOBS["torch"], {})
 
     assert {*searches.LOWERS_ANEW.items()} <= {*programs["by hand"]._environment.items()}
+
+
+def test_a_search_that_came_to_its_end_is_kept_for_sets_that_are_measured_anew(
+    searches, monkeypatch, tmp_path
+):
+    job, asked = searches.JOBS["torch"], []
+
+    def measured_runs(study, plan, *, context, **_):
+        asked.append(context.id)
+        return RunSet((make_run(study=study, session=context.id),))
+
+    monkeypatch.setattr(searches, "FOLDER", tmp_path)
+    monkeypatch.setattr(searches, "measure", measured_runs)
+    monkeypatch.setattr(searches, "new_id", lambda: f"20261128T1000{len(asked):02}Z-abcd")
+    monkeypatch.setattr(searches, "findings", lambda plan, runs: [[run.session for run in runs]])
+    for seed, resume in ((0, False), (0, True), (1, True), (0, False), (0, True)):
+        found = searches.real_search(job, seed=seed, budget_s=60.0, resume=resume)
+        assert found == asked[-1:], (seed, resume)
+    assert len(asked) == 3, "those of seed 0 that go on measured nothing"
