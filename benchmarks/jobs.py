@@ -31,11 +31,11 @@ COMPILER_S = 1800.0
 # Of PyTorch, what costs no half a minute of each run, as torch.compile does.
 QUICK_LEVERS = ("layout", "precision", "optimizer", "flush_denormal", "math_mode")
 ZOO_LIMIT_S = 720.0  # of a model of a library, its search among them
-# Sets of fresh processes, each with luck of its own; `best` chooses the script by hand in a set before these, which
+# Sets of fresh processes, each with luck of its own; `best` chooses the scripts by hand in a set before these, which
 # counts for nothing else.
 SETS = 9
 BEST_SETS = 20  # luck scatters by 2 to 3 % between sets: of 9, the interval is as wide as that
-COMPILED_SETS = 40  # of PyTorch, where 20 left an interval of 2.3 %, which reached over what is wanted
+COMPILED_SETS = 30  # of PyTorch, where 20 left an interval of 2.3 %, which reached over what is wanted
 
 
 @dataclass(frozen=True, kw_only=True)

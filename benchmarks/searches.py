@@ -34,6 +34,7 @@ ROUNDS = 8  # of turns in a set
 # The plain setting is more than twice as slow as the best script, which sets the pace, and has a few epochs in a turn.
 TURN_EPOCHS = 12
 TURNS = {"rounds": ROUNDS, "turn_s": TURN_S, "turn_epochs": TURN_EPOCHS}
+CLOSE = 0.05  # scripts this much slower than the fastest in the set that chooses: the whole is left to tell the best
 CHOICE_TURN_S = 2.0  # where the script is chosen: a turn has to hold a few epochs of the slowest one, too
 # A script lowers its graphs in its own process, as each of our runs does: PyTorch's caches of earlier scripts would
 # spare it that. Without them its throughput was 0.992 (0.979 to 1.006) in 18 sets: not decided, but no run of ours has
@@ -127,15 +128,17 @@ def _beside_scripts(
     turns = TURNS | {"turn_s": CHOICE_TURN_S}
     pilot = measured(partial(_programs, job, {}, tuple(job.by_hand)), sets=1, **turns)
     seconds = of_a_set({name: pilot[name] for name in job.by_hand})
-    script = min(seconds, key=seconds.__getitem__)
+    fastest_s = min(seconds.values())
+    scripts = tuple(name for name in seconds if seconds[name] <= fastest_s * (1 + CLOSE))
     trials = {"plain": found.start} | ({"found": found.best} if found.kept else {})
     now = time.monotonic()
-    first, own_s = seconds[next(iter(job.by_hand))], seconds[script]  # one like the first sets the pace
+    first, own_s = seconds[next(iter(job.by_hand))], seconds[scripts[0]]  # one like the first sets the pace
     start_s = (now - began) / len(job.by_hand) - ROUNDS * max(CHOICE_TURN_S, TURN_EPOCHS * first)
-    set_s = (1 + len(trials)) * (start_s + ROUNDS * max(TURN_S, TURN_EPOCHS * own_s))
+    set_s = (len(scripts) + len(trials)) * (start_s + ROUNDS * max(TURN_S, TURN_EPOCHS * own_s))
     sets = sets if now + sets * set_s <= deadline_s else min(sets, MIN_BLOCKS)
     print(f"{job.name}: {counted(sets, 'set')}, about {minutes(sets * set_s)}", flush=True)
-    seconds = measured(partial(_programs, job, trials, (script,)), sets=sets, **TURNS)
+    seconds = measured(partial(_programs, job, trials, scripts), sets=sets, **TURNS)
+    script = min(scripts, key=lambda name: sum(map(math.log, seconds[name])))
     plain, by_hand = seconds["plain"], seconds[script]
     own = seconds["found"] if found.kept else plain
     against = judge(by_hand, own)
