@@ -1,4 +1,4 @@
-"""What is searched for the benchmark: a model in a framework each, and the best script by hand that trains it."""
+"""What the benchmark searches for: models, each in a framework, and the best scripts by hand that train them."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ NOT_COMPILED = {
 WORK = {"batch_size": 16, "image_size": 16, "images_per_epoch": 64}  # as quick has it
 ZOO_WORK = {"batch_size": 16, "image_size": 32, "images_per_epoch": 32}
 BEST_S, SEEDS_S, ZOO_S = 600.0, 200.0, 220.0  # seconds of a search; of the first, compilers are levers
-# Where PyTorch's is: a run with it takes four times as long as another one, and it brings 2 to 4 %, where blocks
+# With PyTorch's compiler: a run with it takes four times as long as another one, and it brings 2 to 4 %, where blocks
 # scatter by as much: in 15 minutes there were seven of them beside the rest, which kept it in some searches and not in
 # others. On made-up machines that scatter so, one that brings 3.5 % is kept in 55 of 60 searches of 10 minutes, or 29
 # where runs scatter by 3 %, and in 59 and 50 of half an hour.
 COMPILER_S = 1800.0
-# Of PyTorch, what costs no half a minute of each run, as torch.compile does.
+# PyTorch's levers that do not add half a minute to each run, as torch.compile does.
 QUICK_LEVERS = ("layout", "precision", "optimizer", "flush_denormal", "math_mode")
 ZOO_LIMIT_S = 720.0  # of a model of a library, its search among them
-# Sets of fresh processes, each with luck of its own; `best` chooses the scripts by hand in a set before these, which
+# Sets of fresh processes, each with luck of its own; `best` drops the slower scripts by a set before these, which
 # counts for nothing else.
 SETS = 9
 BEST_SETS = 20  # luck scatters by 2 to 3 % between sets: of 9, the interval is as wide as that
@@ -43,7 +43,7 @@ class Job:
     """A model in a framework, and the best script by hand that trains it.
 
     Attributes:
-        levers: That a search of ten minutes can try: those of an environment cost a worker each.
+        levers: That its search can try: those of an environment cost a worker each.
         by_hand: Name -> further arguments of the script.
         search_s: Seconds of the search.
         limit_s: Of all that is measured of it: where its sets do not fit by the time of the first one, there are 6.

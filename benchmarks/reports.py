@@ -42,11 +42,17 @@ def parts(folder: Path, budget_s: float | None) -> dict[str, Callable[[], list[s
 
 def beside_neighbour() -> list[str]:
     """Have a report in `quick` made beside a neighbour on the core next to the arms' own, and return its rows."""
+    core = core_for("other")
+    if core in (None, core_for("own")):
+        return [f"| {BESIDE} | not measured: there is no other core | | |"]
     with tempfile.TemporaryDirectory() as out:
         command = [sys.executable, "-m", "trainspeed", "report", "--preset", "quick", "--out", out]
-        with neighbour(core_for("other"), NEIGHBOUR_SEED):
-            code = subprocess.run(command, stdout=subprocess.DEVNULL).returncode
-        if code:  # the other parts go on
+        try:  # whatever ends it, the other parts go on
+            with neighbour(core, NEIGHBOUR_SEED):
+                code = subprocess.run(command, stdout=subprocess.DEVNULL).returncode
+        except SystemExit as problem:
+            return [f"| {BESIDE} | not measured: {problem} | | |"]
+        if code:
             return [f"| {BESIDE} | not measured: the report ended with exit code {code} | | |"]
         return rows_beside_neighbour(Path(out))
 

@@ -3,7 +3,7 @@
 make bench                             everything, several hours; leave the machine alone meanwhile
 python benchmarks/run.py ddp mirrored  only the parts that have one of these words in their name
 python benchmarks/run.py protocol      what the protocol of turns is worth, about 2 hours; --resume goes on with it
-python benchmarks/run.py best --resume         with what earlier searches found, where it is kept; their sets are new
+python benchmarks/run.py best --resume with what earlier searches found, where it is kept; the sets are new
 python benchmarks/run.py report --report FOLDER --budget-s 900   a report that has been made, and its budget
 
 A part is written as soon as it is measured, and replaces its own section only. With other blocks, repeats, sets,
@@ -90,8 +90,9 @@ def turns_of(
             )
         for name, seconds in found.items():
             pooled.setdefault(name, []).extend(seconds)
-        each = ", ".join(f"{name} {median(seconds):.4g} s" for name, seconds in found.items() if seconds)
-        print(f"set {number + 1} of {sets}: {each or 'no rounds'}", file=sys.stderr, flush=True)
+        print(
+            f"set {number + 1} of {sets} is measured", file=sys.stderr, flush=True
+        )  # no numbers: who would stop?
     rounds_left = min(map(len, pooled.values()), default=0)
     if rounds_left < MIN_BLOCKS:
         raise SystemExit(f"bench: only {rounds_left} rounds could be paired: measure again.")
@@ -188,7 +189,7 @@ def options(arguments: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--repeats", type=int, default=usual.repeats, help="comparisons with planted effects")
     parser.add_argument("--planted-blocks", type=int, default=usual.planted_blocks, help="of each of them")
     parser.add_argument("--neighbour", choices=("other", "own", "none"), default=usual.where, help="its core")
-    parser.add_argument("--resume", action="store_true", help="go on with the protocol; keep searches")
+    parser.add_argument("--resume", action="store_true", help="go on with the protocol; do not search again")
     parser.add_argument(
         "--sets", type=int, help="of fresh processes, of a lever or a search; 1: does it run?"
     )

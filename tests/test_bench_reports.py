@@ -46,6 +46,30 @@ def test_a_report_is_made_while_a_neighbour_has_the_other_core(reports, monkeypa
 
     assert reports.parts(MEASURED, None)["beside a neighbour"]() == ["a row"]
     assert order == ["other", "report", "ended"]
+    monkeypatch.setattr(reports, "core_for", lambda where: 0)
+    assert reports.beside_neighbour()[0].endswith("| not measured: there is no other core | | |")
+
+
+@pytest.mark.parametrize(
+    ("code", "problem", "words"),
+    [(1, None, "the report ended with exit code 1"), (0, SystemExit("it has ended"), "it has ended")],
+)
+def test_a_report_or_a_neighbour_that_fails_costs_the_other_parts_nothing(
+    reports, monkeypatch, code, problem, words
+):
+    @contextmanager
+    def neighbour(core, seed):
+        yield
+        if problem:
+            raise problem
+
+    monkeypatch.setattr(reports, "neighbour", neighbour)
+    monkeypatch.setattr(reports, "core_for", lambda where: where)
+    monkeypatch.setattr(reports.subprocess, "run", lambda command, **_: CompletedProcess(command, code))
+
+    assert reports.beside_neighbour() == [
+        f"| report beside a noisy neighbour on the other core | not measured: {words} | | |"
+    ]
 
 
 def test_of_a_report_beside_a_neighbour_its_verdicts_are_counted_too(reports, tmp_path):

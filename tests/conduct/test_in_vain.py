@@ -200,6 +200,18 @@ def test_a_session_that_goes_on_knows_others_by_its_later_blocks():
     assert pace.block_s(other) == pytest.approx(2 * expected_s)
 
 
+def test_a_block_that_a_burst_made_long_makes_none_of_the_others_look_so():
+    """Two looks of five beside a neighbour had made six fresh blocks of a search too long for what was left."""
+    parts = [TrialSet(trials=(make_trial(batch_size=size),), blocks=6) for size in (8, 16, 32, 64)]
+    *begun, other = (groups_of([part], [""], [True], seed=0)[0] for part in parts)
+    pace = Pace((), "cpu")
+    expected_s = pace.block_s(other)
+    for group, longer in zip(begun, (10.0, 1.5, 1.2), strict=True):
+        pace.learn(group, longer * pace._estimate_s(group).first_s, [make_run()])
+
+    assert pace.block_s(other) == pytest.approx(1.5 * expected_s)
+
+
 def test_a_framework_that_is_missing_has_no_blocks_and_none_for_want_of_time(workers, tmp_path, monkeypatch):
     monkeypatch.setattr(
         "trainspeed.conduct.start.find_interpreter", lambda name: None if name == "tensorflow" else "python"

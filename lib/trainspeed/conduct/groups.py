@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import groupby
+from itertools import accumulate, groupby
+from operator import truediv
 from statistics import median
 from typing import NamedTuple
 
@@ -16,6 +17,8 @@ from trainspeed.conduct.turns import FEW_ROUNDS, ROUNDS, TURN_S
 from trainspeed.core.convolution import AnyTrial
 from trainspeed.core.programs import again_s
 from trainspeed.core.run import Run, Status
+
+FEWEST_OF_A_MEDIAN = 3  # of two groups none is known to be out of line
 
 
 @dataclass(frozen=True, eq=False)
@@ -167,10 +170,24 @@ class Pace:
         return self._estimates_s[group]
 
     def _ratio(self, framework: str) -> float:
-        """Return how much longer than estimated blocks take: of this framework, or of all."""
+        """Return how much longer than estimated blocks take: of this framework, or of all.
+
+        From three groups on it is their median, in which each counts by the seconds that it was estimated at: a burst
+        of a neighbour's can make one block several times as long, and says nothing of the next one.
+        """
         known = [group for group in self._took_s if group in self._worked]
         own = [group for group in known if group.framework == framework] or known
         # Of a session that goes on, the first block that it measures is a later one.
-        estimates = ((self._once_s[one], self._estimate_s(one)) for one in own)
-        estimated_s = sum(estimate.first_s if once_s else estimate.later_s for once_s, estimate in estimates)
-        return sum(self.block_s(one) + self._once_s[one] for one in own) / estimated_s if estimated_s else 1.0
+        estimates = [(self._once_s[one], self._estimate_s(one)) for one in own]
+        estimated_s = [estimate.first_s if once_s else estimate.later_s for once_s, estimate in estimates]
+        took_s = [self.block_s(one) + self._once_s[one] for one in own]
+        if len(own) >= FEWEST_OF_A_MEDIAN and all(estimated_s):
+            return _weighted_median(list(map(truediv, took_s, estimated_s)), estimated_s)
+        return sum(took_s) / sum(estimated_s) if sum(estimated_s) else 1.0
+
+
+def _weighted_median(values: Sequence[float], weights: Sequence[float]) -> float:
+    """Return the least value that, with all smaller ones, has half of the weight."""
+    ordered = sorted(zip(values, weights, strict=True))
+    sums = accumulate(weight for _, weight in ordered)
+    return next(value for (value, _), upto in zip(ordered, sums, strict=True) if 2 * upto >= sum(weights))
