@@ -12,6 +12,7 @@ from study_data import no_use_after
 from trainspeed.conduct.context import SHARES_HEAD
 from trainspeed.conduct.forked_run import RunOutcome
 from trainspeed.conduct.plan import TrialSet, schedule, still_to_do
+from trainspeed.conduct.turn_plan import TurnPlan
 from trainspeed.conduct.worker_process import Unavailable
 from trainspeed.core.ledger import Ledger
 from trainspeed.core.notes import EndedAfterMeasuring, NotInspected, OnHeadNode
@@ -230,6 +231,13 @@ def test_the_runs_of_a_group_are_begun_together_and_are_lines_when_all_have_ende
     assert (first.turns, second.turns) == (True, True)
     assert [run.status for run in runs] == [Status.OK] * 2
     assert [run.key for run in Ledger(tmp_path).read()[0]] == [run.key for run in runs]
+
+
+def test_the_runs_of_a_group_tell_the_pace_of_those_to_come(tmp_path, log, monkeypatch):
+    learned = []
+    monkeypatch.setattr(TurnPlan, "learn", lambda plan, runs: learned.extend(runs))
+
+    assert runner(tmp_path, log).measure_group(group_of(8, 16)) == learned != []
 
 
 def test_an_arm_whose_worker_cannot_be_started_again_is_a_row_and_no_end(tmp_path, log):

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
+from study_data import make_run
 from trainspeed.conduct import turn_plan
 from trainspeed.conduct.plan import TrialSet, schedule
 from trainspeed.conduct.turn_plan import TurnPlan, places_of
 from trainspeed.conduct.turns import FEW_ROUNDS, ROUNDS
 from trainspeed.core.levers.host import ALL_CORES
+from trainspeed.core.result import Turn
 from trainspeed.core.trial import Trial
 
 FIELDS = {"framework": "torch", "model": "cnn10", "layout": "channels_last", "images_per_epoch": 64}
@@ -43,6 +47,24 @@ def test_a_turn_has_as_many_epochs_in_every_block_by_the_pace_of_the_first_that_
     assert (first.rounds, first.each.epochs) == (20, 1)
     assert plan.turns(group, ROUNDS, [0.1, 0.1]) == first
     assert plan.turns(group, 2, [0.1, 0.1]).each.epochs == 5, "of other rounds"
+
+
+def test_a_burst_beside_the_first_block_of_a_group_takes_no_turns_from_trials_that_had_some_before():
+    group, others = group_of(*PAIR), group_of({"batch_size": 8}, {"batch_size": 32})
+    plan, alone = (TurnPlan(device="cpu", turn_s=0.6) for _ in range(2))
+    runs = [run_of(one.trial, seconds) for one in group for seconds in (0.3, 0.2, 0.9)]
+    plan.learn(runs)
+    plan.learn([replace(run, turns=()) for run in runs for _ in range(9)])
+
+    assert plan.turns(group, ROUNDS, [0.9, 0.9]) == alone.turns(group, ROUNDS, [0.3, 0.3])
+    assert plan.turns(group, 2, [0.1, 0.1]) == alone.turns(group, 2, [0.1, 0.1]), "it was not disturbed"
+    assert plan.turns(others, ROUNDS, [0.9, 0.5]) == alone.turns(others, ROUNDS, [0.3, 0.5])
+
+
+def run_of(trial, epoch_s):
+    """Return a run of two turns with such epochs."""
+    turns = tuple(Turn(round=number, place=0, start_s=0.0, epoch_s=(epoch_s, epoch_s)) for number in range(2))
+    return make_run(trial=trial, epoch_s=(5.0, 5.0, *[epoch_s] * 4), turns=turns)
 
 
 def test_from_the_second_block_on_arms_begin_at_once_each_on_a_core():

@@ -213,6 +213,7 @@ class Runner:
         """Write runs that took turns, or a single one, into the ledger in one go, and learn from how they ended."""
         runs = [self.given_up.learn(run) for run in runs]
         self.ledger.append(*runs)
+        self._turns.learn(runs)
         for planned, run in zip(group, runs, strict=True):
             ended_in = {note.stage for note in run.notes if isinstance(note, EndedAfterMeasuring)}
             not_inspected = "inspect" in ended_in or any(isinstance(note, NotInspected) for note in run.notes)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from statistics import median
 from typing import Any
 
 from trainspeed.conduct.plan import Planned
 from trainspeed.conduct.turns import Turns, shortest_turn_s, turn_of_calls, turns_of_epochs
 from trainspeed.core.convolution import AnyTrial
+from trainspeed.core.run import Run
 from trainspeed.core.trial import PLAIN_PIPELINES, Trial
 from trainspeed.sensors.processes import usable_cores
 from trainspeed.worker.events import TakeTurn
@@ -26,10 +28,14 @@ class TurnPlan:
     device: str
     turn_s: float
     _known: dict[tuple[int, frozenset[Any]], Turns] = field(default_factory=dict, init=False)
+    _epoch_s: dict[AnyTrial, list[float]] = field(default_factory=dict, init=False)
     _alone: set[frozenset[Any]] = field(default_factory=set, init=False)
 
     def turns(self, group: Sequence[Planned], rounds: int, epoch_s: Sequence[float]) -> Turns:
         """Return the turns of the group's arms: the same in every block, by the pace of the first.
+
+        That is one epoch of each arm. Where a trial took turns before, in another group, and was faster, its pace is
+        that: beside a neighbour's burst a search's fresh blocks had half as many turns, all of them.
 
         Args:
             rounds: How many turns of `turn_s` each arm has time for in a block.
@@ -40,10 +46,22 @@ class TurnPlan:
             return Turns(rounds=rounds, each=turn_of_calls(self.turn_s, calls, rounds=rounds))
         if not epoch_s:  # none has come so far: no pace to keep to
             return Turns(rounds=rounds, each=TakeTurn(epochs=1))
+        if len(epoch_s) == len(group):
+            epoch_s = [self._pace_s(one.trial, own) for one, own in zip(group, epoch_s, strict=True)]
         least = max(planned.trial.epochs for planned in group)
         shortest_s = shortest_turn_s(self.device)
         turns = turns_of_epochs(epoch_s, self.turn_s, least, shortest_s=shortest_s, rounds=rounds)
         return self._known.setdefault(_key(group, rounds), turns)
+
+    def learn(self, runs: Iterable[Run]) -> None:
+        """Take in how long the epochs of trainings took that had turns."""
+        for run in runs:
+            if run.turns and run.later_epoch_s:
+                self._epoch_s.setdefault(run.trial.spec, []).append(median(run.later_epoch_s))
+
+    def _pace_s(self, trial: AnyTrial, epoch_s: float) -> float:
+        known = self._epoch_s.get(trial.spec)
+        return min(epoch_s, median(known)) if known else epoch_s
 
     def side_by_side(self, some: Sequence[Planned], group: Sequence[Planned], rounds: int) -> int:
         """Return how many arms are built and train their first epoch at once, as many as may end at once, or one.
