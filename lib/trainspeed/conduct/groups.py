@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import accumulate, groupby
-from operator import truediv
+from itertools import groupby
 from statistics import median
 from typing import NamedTuple
+
+import numpy as np
 
 from trainspeed.conduct.estimates import estimates_s, imports_s
 from trainspeed.conduct.plan import Planned, TrialSet, schedule
@@ -182,12 +183,6 @@ class Pace:
         estimated_s = [estimate.first_s if once_s else estimate.later_s for once_s, estimate in estimates]
         took_s = [self.block_s(one) + self._once_s[one] for one in own]
         if len(own) >= FEWEST_OF_A_MEDIAN and all(estimated_s):
-            return _weighted_median(list(map(truediv, took_s, estimated_s)), estimated_s)
+            ratios = np.divide(took_s, estimated_s)
+            return float(np.quantile(ratios, 0.5, weights=estimated_s, method="inverted_cdf"))
         return sum(took_s) / sum(estimated_s) if sum(estimated_s) else 1.0
-
-
-def _weighted_median(values: Sequence[float], weights: Sequence[float]) -> float:
-    """Return the least value that, with all smaller ones, has half of the weight."""
-    ordered = sorted(zip(values, weights, strict=True))
-    sums = accumulate(weight for _, weight in ordered)
-    return next(value for (value, _), upto in zip(ordered, sums, strict=True) if 2 * upto >= sum(weights))

@@ -1,4 +1,7 @@
-"""What a turn of a group is, and how many of its arms begin at once: by the group's first block. Measures nothing."""
+"""What a turn of a group is, and how many of its arms begin at once. Measures nothing.
+
+By the group's first block, and by how its trials trained in groups before it.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +38,7 @@ class TurnPlan:
         """Return the turns of the group's arms: the same in every block, by the pace of the first.
 
         That is one epoch of each arm. Where a trial took turns before, in another group, and was faster, its pace is
-        that: beside a neighbour's burst a search's fresh blocks had half as many turns, all of them.
+        that: by an epoch beside a neighbour's burst all fresh blocks of a search had the fewest turns.
 
         Args:
             rounds: How many turns of `turn_s` each arm has time for in a block.
@@ -60,6 +63,7 @@ class TurnPlan:
                 self._epoch_s.setdefault(run.trial.spec, []).append(median(run.later_epoch_s))
 
     def _pace_s(self, trial: AnyTrial, epoch_s: float) -> float:
+        """Return the seconds of a trial's epoch: as usual before, or as now where that was faster."""
         known = self._epoch_s.get(trial.spec)
         return min(epoch_s, median(known)) if known else epoch_s
 
