@@ -16,6 +16,7 @@ from trainspeed.conduct.in_vain import is_in_vain
 from trainspeed.conduct.plan import Plan, TrialSet
 from trainspeed.core.coverage import Coverage, GroupCoverage
 from trainspeed.core.programs import SHARE
+from trainspeed.core.result import Turn
 from trainspeed.core.run import Role, Status
 from trainspeed.show.coverage import coverage_sentences
 
@@ -210,6 +211,28 @@ def test_a_block_that_a_burst_made_long_makes_none_of_the_others_look_so():
         pace.learn(group, longer * pace._estimate_s(group).first_s, [make_run()])
 
     assert pace.block_s(other) == pytest.approx(1.5 * expected_s)
+
+
+def test_what_a_burst_made_a_turn_longer_says_nothing_of_further_blocks():
+    """Six fresh blocks of another search were not begun, as a burst in the first one made the next five look long."""
+    one, other = (
+        groups_of([TrialSet(trials=(make_trial(batch_size=size),), blocks=6)], [""], [True], seed=0)[0]
+        for size in (8, 16)
+    )
+    ends_s = (1.0, 9.0, 10.0, 11.0)
+    turns = tuple(
+        Turn(round=n, place=0, start_s=max(ends_s[:n], default=0.0), end_s=end_s)
+        for n, end_s in enumerate(ends_s)
+    )
+    of_older_lines = tuple(Turn(round=turn.round, place=0, start_s=turn.start_s) for turn in turns)
+    pace = Pace((), "cpu")
+    pace.learn(one, 12.0, [make_run(turns=turns)])
+    pace.learn(other, 12.0, [make_run(turns=turns[2:])])  # of two turns none is known to be the usual one
+
+    burst_s = pace.block_s(other) - pace.block_s(one)
+    assert burst_s == pytest.approx(7.0)
+    pace.learn(one, 20.0, [make_run(turns=turns), make_run(turns=of_older_lines)])
+    assert pace.block_s(one) == 13.0
 
 
 def test_a_framework_that_is_missing_has_no_blocks_and_none_for_want_of_time(workers, tmp_path, monkeypatch):

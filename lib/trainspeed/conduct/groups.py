@@ -19,7 +19,7 @@ from trainspeed.core.convolution import AnyTrial
 from trainspeed.core.programs import again_s
 from trainspeed.core.run import Run, Status
 
-FEWEST_OF_A_MEDIAN = 3  # of two groups none is known to be out of line
+FEWEST_OF_A_MEDIAN = 3  # of two, none is known to be out of line
 
 
 @dataclass(frozen=True, eq=False)
@@ -130,9 +130,11 @@ class Pace:
         """Take in what a block took, whoever measured it.
 
         Args:
-            runs: Its runs. Where none of them ended well, it tells nothing of how long other groups take.
+            runs: Its runs. Where none of them ended well, it tells nothing of how long other groups take. What their
+                turns took beyond the usual one, as beside a neighbour's burst, says nothing of further blocks.
         """
         runs, took_s = list(runs), self._took_s[group]
+        wall_s -= sum(map(_beyond_usual_s, runs))
         if any(run.status is Status.OK for run in runs):
             self._worked.add(group)
         took_s.append(wall_s)
@@ -186,3 +188,10 @@ class Pace:
             ratios = np.divide(took_s, estimated_s)
             return float(np.quantile(ratios, 0.5, weights=estimated_s, method="inverted_cdf"))
         return sum(took_s) / sum(estimated_s) if sum(estimated_s) else 1.0
+
+
+def _beyond_usual_s(run: Run) -> float:
+    """Return how many seconds the turns of a run took beyond its usual one, which is their median."""
+    took_s = [turn.end_s - turn.start_s for turn in run.turns if turn.end_s is not None]
+    enough = len(took_s) >= FEWEST_OF_A_MEDIAN
+    return max(0.0, sum(took_s) - len(took_s) * median(took_s)) if enough else 0.0
