@@ -227,12 +227,15 @@ def test_what_a_burst_made_a_turn_longer_says_nothing_of_further_blocks():
     of_older_lines = tuple(Turn(round=turn.round, place=0, start_s=turn.start_s) for turn in turns)
     pace = Pace((), "cpu")
     pace.learn(one, 12.0, [make_run(turns=turns)])
-    pace.learn(other, 12.0, [make_run(turns=turns[2:])])  # of two turns none is known to be the usual one
+    pace.learn(other, 12.0, [make_run(turns=turns[:2])])  # of two turns none is known to be the usual one
 
     burst_s = pace.block_s(other) - pace.block_s(one)
     assert burst_s == pytest.approx(7.0)
     pace.learn(one, 20.0, [make_run(turns=turns), make_run(turns=of_older_lines)])
     assert pace.block_s(one) == 13.0
+    for _ in range(2):
+        pace.learn(one, 20.0, [make_run(turns=turns)])
+    assert pace.block_s(one) == 20.0  # of three later blocks: bursts as they come
 
 
 def test_a_framework_that_is_missing_has_no_blocks_and_none_for_want_of_time(workers, tmp_path, monkeypatch):

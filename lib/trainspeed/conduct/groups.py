@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import groupby
-from statistics import median
+from statistics import median, median_low
 from typing import NamedTuple
 
 import numpy as np
@@ -121,6 +121,7 @@ class Pace:
     turn_s: float = TURN_S
     shortage: Callable[[AnyTrial], str | None] = lambda trial: None
     _took_s: dict[PlannedGroup, list[float]] = field(default_factory=lambda: defaultdict(list), init=False)
+    _usual_s: dict[PlannedGroup, list[float]] = field(default_factory=lambda: defaultdict(list), init=False)
     _worked: set[PlannedGroup] = field(default_factory=set, init=False)
     _median_s: dict[PlannedGroup, float] = field(default_factory=dict, init=False)
     _once_s: dict[PlannedGroup, float] = field(default_factory=dict, init=False)
@@ -131,17 +132,19 @@ class Pace:
 
         Args:
             runs: Its runs. Where none of them ended well, it tells nothing of how long other groups take. What their
-                turns took beyond the usual one, as beside a neighbour's burst, says nothing of further blocks.
+                turns took beyond the usual one, as beside a neighbour's burst, counts once there are enough blocks for
+                a median of them.
         """
-        runs, took_s = list(runs), self._took_s[group]
-        wall_s -= sum(map(_beyond_usual_s, runs))
+        runs, took_s, usual_s = list(runs), self._took_s[group], self._usual_s[group]
         if any(run.status is Status.OK for run in runs):
             self._worked.add(group)
         took_s.append(wall_s)
+        usual_s.append(max(0.0, wall_s - sum(map(_beyond_usual_s, runs))))
         self._once_s.setdefault(group, sum(run.busy_s - again_s(run) for run in runs))
         # The first looks up layers and accuracy, too, and has compiled what later ones take again.
-        later_s = max(0.0, wall_s - self._once_s[group])
-        self._median_s[group] = median(took_s[1:] or [later_s])
+        later_s = max(0.0, usual_s[0] - self._once_s[group])
+        enough = len(took_s) > FEWEST_OF_A_MEDIAN
+        self._median_s[group] = median(took_s[1:] if enough else usual_s[1:] or [later_s])
 
     def first_s(self, group: PlannedGroup) -> float:
         """Return about how many seconds the first block of a group takes."""
@@ -191,7 +194,7 @@ class Pace:
 
 
 def _beyond_usual_s(run: Run) -> float:
-    """Return how many seconds the turns of a run took beyond its usual one, which is their median."""
+    """Return how many seconds the turns of a run took beyond its usual one, which is their (lower) median."""
     took_s = [turn.end_s - turn.start_s for turn in run.turns if turn.end_s is not None]
     enough = len(took_s) >= FEWEST_OF_A_MEDIAN
-    return max(0.0, sum(took_s) - len(took_s) * median(took_s)) if enough else 0.0
+    return max(0.0, sum(took_s) - len(took_s) * median_low(took_s)) if enough else 0.0
