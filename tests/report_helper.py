@@ -33,11 +33,13 @@ class Kernels:
     Attributes:
         ends: Notebook -> status, error, whether it is the user's mistake; what is not named ends well. A
             list has one for each time.
+        runs: Notebook -> how its runs ended, as values of a ledger's line each.
     """
 
     def __init__(self) -> None:
         self.calls: list[tuple[str, dict[str, Any], dict[str, str]]] = []
         self.ends: dict[str, Any] = {}
+        self.runs: dict[str, list[dict[str, Any]]] = {}
 
     def __call__(self, source, out, parameters, *, environment, interruption, metadata, **_):
         name = source.stem
@@ -47,6 +49,8 @@ class Kernels:
         if status is NotebookStatus.INTERRUPTED:
             signal.raise_signal(signal.SIGINT)
             assert interruption.asked
+        for block, values in enumerate(self.runs.get(name, ())):
+            measured(out, name, environment["TRAINSPEED_SESSION"], block=block, **values)
         good = status is NotebookStatus.OK
         path, stale = (
             out / f"{name}{suffix}.ipynb" for suffix in (("", ".failed") if good else (".failed", ""))

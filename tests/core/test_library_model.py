@@ -26,6 +26,8 @@ WRONG = {
     "timm/vit_smal_patch16_224": "did you mean 'timm/vit_small_patch16_224'",
     "keras/efficientnetv2b0": "did you mean 'keras/EfficientNetV2B0'",
     "timm/resnet50.a1_in1k": "leave the tag 'a1_in1k' of its weights out, they are drawn at random: timm/resnet50.",
+    "keras/ResNet-50": "did you mean 'keras/ResNet50'",
+    "timm/": "models, none of such a name",
     "keras/Zzzzzzzz": "keras.applications has 40 models, none of such a name.",
 }
 
@@ -39,7 +41,10 @@ def test_an_unknown_name_is_found_as_it_is_planned_with_a_suggestion(model):
     assert len(str(raised.value)) < 300, "no list of all models"
 
 
-@pytest.mark.parametrize(("model", "meant"), [("resnet18", "timm/resnet18"), ("Xception", "keras/Xception")])
+@pytest.mark.parametrize(
+    ("model", "meant"),
+    [("resnet18", "timm/resnet18"), ("tim/resnet18", "timm/resnet18"), ("Xception", "keras/Xception")],
+)
 def test_a_name_without_its_library_is_told_with_it(model, meant):
     with pytest.raises(UserError, match=f"did you mean .*{meant}"):
         make_trial(model=model)

@@ -78,7 +78,8 @@ def test_without_a_folder_told_a_notebook_finds_the_examples_from_its_own_folder
 @pytest.mark.parametrize(
     ("source", "message"),
     [
-        ("def other(): ...\ndef data(): ...", "my.py has no function 'build': it has other, data"),
+        ("def other(): ...\ndef data(): ...", "my.py has no function 'build'. Known: other, data."),
+        ("def biuld(): ...", "my.py has no function 'build': did you mean 'biuld'"),
         ("build = 3", "my.py has no function 'build': it has none at its top level"),
         ("if True:\n    def build(): ...", "has no function 'build'"),
         ("def build(:\n    pass", "my.py line 1 is not Python"),

@@ -73,6 +73,8 @@ def test_a_file_wins_over_the_preset_and_the_preset_over_the_default(folder):
         ("layout: {blocks: '8'}", r"got '8' \(str\): write 8 without quotes"),
         ("layout: {blocks: 1e2}", r"got '1e2' \(str\): YAML reads 1e2 as text; write 100"),
         ("layout: {batch_sizes: 32}", r"batch_sizes must be list, got 32 \(int\): write \[32\]"),
+        ("layout: {batch_sizes: null}", r"batch_sizes must be list, got None \(NoneType\): write \[\]$"),
+        ("layout: {batch_sizes: {a: 1}}", r"batch_sizes must be list, got {'a': 1} \(dict\)$"),
         ("layout: {batch_sizes: [32, '64']}", r"batch_sizes\[1\] must be int, got '64' \(str\)"),
         ("layot: {blocks: 1}", r"unknown notebook 'layot': did you mean 'layout'\?"),
         ("layout: 3", r"layout must map parameters to values, got 3"),
@@ -87,6 +89,13 @@ def test_a_wrong_file_is_one_line_that_says_what_to_do(folder, yaml, message):
 
     assert "\n" not in str(raised.value)
     assert "mine.yaml" in str(raised.value)
+
+
+@pytest.mark.parametrize("value", [".inf", "-.inf", ".nan"])
+def test_a_number_is_finite(value):
+    """A budget without an end was a traceback of 29 lines."""
+    with pytest.raises(UserError, match=f"budget_s must be a finite number, got {value.replace('.', '')}"):
+        resolve_parameters(["switches"], NOTEBOOKS, params=f"switches: {{budget_s: {value}}}")
 
 
 def test_a_mistake_about_a_notebook_that_is_not_asked_for_is_found_too(folder):

@@ -104,7 +104,7 @@ def test_what_a_parameter_file_says_comes_before_the_model(own, tmp_path):
 
 @pytest.mark.parametrize(
     ("source", "message"),
-    [("def other(): ...", "has no function 'build': it has other"), ("def build(", "line 1 is not Python")],
+    [("def other(): ...", "has no function 'build'. Known: other"), ("def build(", "line 1 is not Python")],
 )
 def test_a_wrong_file_is_found_before_anything_runs(own, tmp_path, source, message):
     out = tmp_path / "out"

@@ -139,6 +139,47 @@ def test_the_exit_code_says_how_it_ended(kernels, folder, out, ends, code):
     assert report(out=out, folder=folder) == code
 
 
+CRASHED = {"status": "crashed", "reason": "ValueError: no model\nand more"}
+ABSENT = {"status": "unsupported", "reason": "no such instructions here"}
+
+
+@pytest.mark.parametrize(
+    ("runs", "code", "line"),
+    [
+        ([CRASHED, CRASHED, ABSENT], 1, "3 of 3 runs gave no result: crashed: ValueError: no model"),
+        ([{}, CRASHED, ABSENT], 0, "1 of 3 runs gave no result: crashed: ValueError: no model"),
+        ([{}, ABSENT], 0, None),
+        ([ABSENT], 1, "1 of 1 run gave no result: unsupported: no such instructions here"),
+        ([{}], 0, None),
+        ([], 0, None),
+    ],
+)
+def test_runs_without_a_result_are_told_in_the_terminal(kernels, folder, out, capsys, runs, code, line):
+    """A model that could not be trained at all ended "ok", and a script that called it went on."""
+    kernels.runs = {"layout": runs}
+
+    assert report(out=out, folder=folder) == code
+    assert f"layout: ok{f': {line}' if line else ''}\n" in capsys.readouterr().out
+
+
+def test_runs_of_an_older_session_are_not_told_again(kernels, folder, out, capsys):
+    kernels.runs = {"layout": [CRASHED]}
+    report(out=out, folder=folder)
+    kernels.runs = {}
+    capsys.readouterr()
+
+    assert report(out=out, folder=folder) == 0
+    assert "layout: ok\n" in capsys.readouterr().out
+
+
+def test_an_interrupted_report_says_how_to_go_on(kernels, folder, out, capsys):
+    kernels.ends = {"amp": INTERRUPTED}
+
+    report(out=out, folder=folder)
+
+    assert "What was measured is kept: the same command with RESUME=1 goes on.\n" in capsys.readouterr().out
+
+
 def test_resuming_continues_the_newest_session_with_its_own_parameters(kernels, folder, out):
     file = folder / "mine.yaml"
     file.write_text("layout: {blocks: 3}")

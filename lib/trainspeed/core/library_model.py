@@ -18,7 +18,7 @@ from typing import Any
 from trainspeed.core.errors import NAME_FORM, UNKNOWN_FORM, UserError
 from trainspeed.core.format import NAMES, listed
 
-FORM = re.compile(r"(timm|keras)/\w[\w.]*", re.ASCII)
+FORM = re.compile(r"(timm|keras)/(\w[\w.-]*)?", re.ASCII)
 LISTS = Path(__file__).parent / "library_models"
 FRAMEWORKS_OF = {"timm": ("torch",), "keras": ("tensorflow", "jax")}  # those that a library's models are for
 LIBRARIES = {"timm": "timm", "keras": "keras.applications"}
@@ -104,8 +104,9 @@ def find_library_model(model: str) -> LibraryModel:
 
 
 def in_a_library(name: object) -> list[str]:
-    """Return what a model may be called that is named without its library: "timm/resnet18" for "resnet18"."""
-    return [f"{library}/{name}" for library in LIBRARIES if name in models_of(library)]
+    """Return what a model may be called whose library is missing or wrong: "timm/resnet18" for "resnet18"."""
+    own = str(name).rpartition("/")[2]
+    return [f"{library}/{own}" for library in LIBRARIES if own in models_of(library)]
 
 
 @functools.cache

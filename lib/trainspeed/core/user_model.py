@@ -14,7 +14,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
-from trainspeed.core.errors import UserError
+from trainspeed.core.errors import UserError, suggest
 from trainspeed.core.paths import ROOT
 from trainspeed.core.run import Run, Status
 from trainspeed.core.trial import FRAMEWORKS, USER_MODEL
@@ -60,7 +60,8 @@ def locate_model(text: str, here: Path) -> tuple[str, Path]:
         "MODEL is path/file.py:function, seen from where you are, such as examples/small_cnn.py:build_torch"
     )
     if not (own := USER_MODEL.fullmatch(text)):
-        raise UserError("MODEL", text, f"names no function of a Python file: {form}.")
+        library = "; or a library's own, such as timm/resnet18 or keras/ResNet50"
+        raise UserError("MODEL", text, f"names no function of a Python file: {form}{library}.")
     path = Path(os.path.abspath(here / Path(own[1]).expanduser()))
     if not path.is_file():
         raise UserError(f"no file {own[1]}: {form}.")
@@ -90,8 +91,8 @@ def check_user_model(model: str) -> None:
     file, _, function = model.rpartition(":")
     functions = _functions(model)
     if function not in functions:
-        options = f"it has {', '.join(functions)}" if functions else "it has none at its top level"
-        raise UserError(f"{file} has no function {function!r}: {options}.")
+        meant = suggest(function, functions) if functions else ": it has none at its top level."
+        raise UserError(f"{file} has no function {function!r}{meant}")
 
 
 def has_data(model: str) -> bool:

@@ -32,6 +32,8 @@ class NotebookResult:
         error: One line; None when the status is OK.
         mistake: Whether the error is a UserError, for the user to mend.
         path: The saved notebook; None where the notebook was not run.
+        failures: What became of runs without a result, in a line; None where all gave one.
+        empty: Whether it had runs and none of them gave a result.
     """
 
     name: str
@@ -40,6 +42,8 @@ class NotebookResult:
     error: str | None = None
     mistake: bool = False
     path: Path | None = None
+    failures: str | None = None
+    empty: bool = False
 
 
 def execute(

@@ -11,12 +11,14 @@ from typing import Any
 from trainspeed.conduct.context import Context
 from trainspeed.core.errors import UserError
 from trainspeed.core.files import VALUES, write_atomically
+from trainspeed.core.ledger import Ledger
 from trainspeed.core.paths import ROOT
 from trainspeed.core.scrub import scrubber
 from trainspeed.report.budget import PARAMETER, Shares
 from trainspeed.report.execute import NotebookResult, NotebookStatus, execute
 from trainspeed.report.export import export_html
 from trainspeed.report.interruption import Interruption
+from trainspeed.report.no_result import failures_in_short, has_result
 from trainspeed.report.notebook_run import End
 from trainspeed.report.output_folder import shown
 from trainspeed.studies.summary.collect import PAGE
@@ -108,7 +110,8 @@ class ReportRun:
         except OSError as problem:  # what the disk refused is in the message; runs are in the ledger already
             raise UserError(f"cannot write to {shown(self._out)}: {problem.strerror or problem}") from None
         self._print_results()
-        return exit_code(self._results, self._interrupted)
+        code = exit_code(self._results, self._interrupted)
+        return FAILED if code == OK and any(result.empty for result in self._results) else code
 
     def _run_job(self, job: NotebookJob, number: int, interruption: Interruption) -> NotebookResult:
         if interruption.asked:
@@ -123,6 +126,9 @@ class ReportRun:
             # Runs that can be read are shown, whatever a session says that they were asked for with.
             print(f"{job.name}: drawn with the notebook's own parameters, as {result.error}", flush=True)
             result = self._executed(replace(job, parameters={}), interruption)
+        if not job.rendered:
+            runs, _ = Ledger(self._out).read({job.name: job.context.id})
+            result = replace(result, failures=failures_in_short(runs), empty=not has_result(runs))
         return self._exported(result, f"{job.name}.html", front_page=linked)
 
     def _run_front(self, job: NotebookJob, source: Path) -> NotebookResult:
@@ -201,7 +207,10 @@ class ReportRun:
     def _print_results(self) -> None:
         print(flush=True)
         for result in self._results:
-            print(f"{result.name}: {result.status}{f': {result.error}' if result.error else ''}", flush=True)
+            words = filter(None, [f"{result.name}: {result.status}", result.error, result.failures])
+            print(": ".join(words), flush=True)
+        if self._interrupted and self._stays:
+            print("What was measured is kept: the same command with RESUME=1 goes on.", flush=True)
         saved = [result for result in self._results if result.path and self._stays]
         pages = [self._out / f"{result.name}.html" for result in saved]
         front = [self._out / PAGE] if self._front and self._stays else []

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 import io
+import math
 import os
 import tokenize
 from collections.abc import Iterable, Mapping, Sequence
@@ -240,6 +241,8 @@ def _problem(parameter: Parameter, value: Any) -> str | None:
     for name, kind, held in checks:
         if not _is(held, kind) and not (held is None and parameter.optional):
             return f"{name} must be {kind}, got {held!r} ({type(held).__name__}){_hint(held, kind)}"
+        if isinstance(held, float) and not math.isfinite(held):
+            return f"{name} must be a finite number, got {held!r}"
     return None
 
 
@@ -251,7 +254,7 @@ def _is(value: Any, kind: str) -> bool:
 def _hint(value: Any, kind: str) -> str:
     """Return how to write the value in YAML, as the end of a sentence; "" where there is nothing to suggest."""
     if kind == "list":
-        return f": write [{value}]"
+        return "" if isinstance(value, dict) else ": write []" if value is None else f": write [{value}]"
     if kind == "str" and isinstance(value, bool):
         return ": YAML reads on, off, yes and no as true and false; put the word in quotes"
     if kind not in ("int", "float") or not isinstance(value, str):

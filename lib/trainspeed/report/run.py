@@ -49,7 +49,8 @@ LONG_PRESETS = ("article",)  # without a limit, and so long that it is told befo
 def report(*, out: Path, resume: bool = False, folder: Path = NOTEBOOKS, **choice: Any) -> int:
     """Measure and write a report; return the exit code.
 
-    0: all notebooks ran to their end. 1: one failed. 2: the user's mistake. 130: interrupted.
+    0: all notebooks ran to their end. 1: one failed, or none of its runs gave a result. 2: the user's mistake. 130:
+    interrupted.
 
     Args:
         resume: Continue the newest session in `out` with its own notebooks and parameters.
