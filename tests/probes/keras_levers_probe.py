@@ -47,7 +47,13 @@ CASES = {
         "one step": ({"steps_per_call": "epoch"}, {"images_per_epoch": 8}),
         "compiled": ({"deterministic": "on"}, {"compile": True}),
     },
-    "jax": {"xla": (XLA, {}), "unknown flag": ({"xla_fast_math": "on"}, {})},
+    "jax": {
+        "scan_steps": ({"scan_steps": "epoch"}, {}),
+        "scan of a divisor": ({"scan_steps": "8"}, {"images_per_epoch": 2 * STEPS * 8}),
+        "divisor": ({}, {"images_per_epoch": 2 * STEPS * 8}),
+        "xla": (XLA, {}),
+        "unknown flag": ({"xla_fast_math": "on"}, {}),
+    },
 }
 
 
@@ -105,6 +111,8 @@ def main(framework: str, folder: str) -> None:
         in_a_child(case, framework, levers, changed, False, out / f"{name}.json")
     everything = ALL[framework] | bf16 | (XLA if framework == "jax" else {})
     in_a_child(case, framework, everything, {}, True, out / "emptied.json")
+    if framework == "jax":  # it excludes others of those
+        in_a_child(case, framework, {"scan_steps": "epoch"}, {}, True, out / "no scan.json")
     in_a_child(looks, framework, out / "looks.json")
 
 

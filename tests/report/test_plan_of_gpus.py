@@ -115,14 +115,33 @@ def test_one_gpu_decides_the_core_of_every_notebook_in_nine_blocks_and_shows_eve
     assert all(end.had(group) for end in one.ends.values() for group in end.groups)
 
 
-def test_one_gpu_tries_all_levers_and_foresees_a_screen_and_fresh_blocks(one):
-    (search,) = one.own["switches"].searches
-    tried = {lever for switch in search.candidates.switches for lever in switch.levers}
-    lacking = {lacking.lever for lacking in search.candidates.not_here} | {*search.candidates.changing}
-    slow = {switch.lever for switch in search.candidates.slow_ways}
+# What of PyTorch's on a GPU is not there, and with one GPU alone: all else is tried, or is measured as a slow way.
+NEEDS_AN_INPUT = {
+    "pipeline",
+    "loader_persistent",
+    "loader_order",
+    "loader_context",
+}  # in memory there is none
+STAYS_THERE = {"transfer"}  # where the images stay on the GPU
+OF_SEVERAL = {"devices", "strategy", "ddp_options", "ddp_compression"}
 
-    assert tried | lacking | slow | {"strategy"} == set(LEVERS)
-    assert "gpu_allocator" in tried
+
+@pytest.mark.parametrize(("machine", "lacking"), [("one", OF_SEVERAL), ("eight", set())])
+def test_all_levers_of_a_gpu_are_planned_but_those_that_have_nothing_to_do(machine, lacking, request):
+    (search,) = request.getfixturevalue(machine).own["switches"].searches
+    there = search.candidates
+    planned = {lever for switch in there.switches + there.slow_ways for lever in switch.levers}
+
+    assert (search.start.framework, search.start.pipeline) == ("torch", "arrays")
+    of_gpus = {
+        lever.name for lever in LEVERS.values() if "torch" in lever.frameworks and "gpu" in lever.devices
+    }
+    assert planned == of_gpus - {"batch_size"} - NEEDS_AN_INPUT - STAYS_THERE - lacking
+    reasons = {one.lever: one.reason for one in there.not_here}
+    assert of_gpus - planned <= {*reasons, "batch_size", "strategy"} and all(reasons.values())
+
+
+def test_one_gpu_foresees_a_screen_and_fresh_blocks(one):
     foreseen = [group for group in one.plans["switches"].groups if group.foreseen]
     assert (
         sum(group.most for group in foreseen) > 8 + FEWEST and max(group.most for group in foreseen) >= FEWEST

@@ -1,5 +1,7 @@
 """What could be on, what is on already, and what is not here because …"""
 
+from dataclasses import replace
+
 import pytest
 
 from trainspeed.core.errors import UserError
@@ -120,12 +122,35 @@ def test_a_name_with_a_value_leaves_out_the_levers_other_values():
 
 
 def test_a_value_that_cannot_be_tried_here_is_named_with_those_that_can():
-    (precision,) = candidates(PLAIN, "gpu", names=["precision=int8"]).not_here
-    assert precision.reason == "precision has no int8 to try here: bf16, fp16, tf32 can be tried"
-    with pytest.raises(
-        UserError, match="unknown value of the lever 'optimizer' 'fsed': did you mean 'fused'"
-    ):
-        candidates(PLAIN, "cpu", names=["optimizer=fsed"])
+    there = candidates(PLAIN, "gpu", names=["precision=fp32"])
+    (precision,) = (one for one in there.not_here if one.lever == "precision")
+    assert precision.reason == "precision has no fp32 to try here: bf16, fp16, tf32 can be tried"
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("optimizer=fsed", "unknown value of the lever 'optimizer' 'fsed': did you mean 'fused'"),
+        ("precision=bf17", "unknown value of the lever 'precision' 'bf17': did you mean 'bf16'"),
+        ("compile=onn", "unknown value of the lever 'compile' 'onn': did you mean 'on'"),
+        ("pipeline=proceses", "unknown value of the lever 'pipeline' 'proceses': did you mean 'processes'"),
+        ("strategy=dpp", "unknown value of the lever 'strategy' 'dpp': did you mean 'ddp'"),
+        ("devices=two", "value of the lever 'devices' 'two' must be a whole number"),
+    ],
+)
+def test_an_unknown_value_is_an_error_and_no_row_of_what_is_not_here(name, message):
+    """A field of a trial as any other: a slip of the pen would be read as "cannot be had on this machine"."""
+    with pytest.raises(UserError, match=message):
+        candidates(PLAIN, "cpu", names=[name])
+
+
+def test_what_names_leave_out_is_listed_all_the_same():
+    """A page that does not name what is on already, or cannot be had, says that there is nothing of the kind."""
+    some, every = candidates(PLAIN, "cpu", names=["layout", "python_gc"]), candidates(PLAIN, "cpu")
+
+    assert [one.lever for one in some.switches + some.slow_ways] == ["layout", "python_gc"]
+    assert {*some.aside, *some.switches, *some.slow_ways} == {*every.switches, *every.slow_ways}
+    assert not every.aside and some.not_here == every.not_here and some.changing == every.changing
 
 
 def test_an_unknown_name_is_told_with_one_that_is_near():
@@ -219,7 +244,47 @@ def test_half_of_the_threads_can_be_placed():
     assert compatible(PLAIN.pulled("threads", "all"), (half, close))
 
 
-@pytest.mark.parametrize("name", ["scan_steps", "evaluate_every", "async_checkpoint", "data_cache"])
+def test_a_lever_of_a_loader_comes_with_the_best_rung_that_has_it():
+    """Beside a plain generator: as a script that makes batches in the training's own process would gain by it."""
+    plain = plain_trial("torch", "cnn10", **FIELDS, pipeline="generator", augment=True)
+    own = {one.lever: one for one in candidates(plain, "cpu", cores=4).switches}
+
+    for name, value in (("loader_order", "free"), ("loader_context", "spawn")):
+        trial = own[name].on(plain)
+        assert (trial.pipeline, trial.workers, dict(trial.levers)[name]) == ("processes", 3, value)
+        assert own[name].needs == ("pipeline",)
+    (order,) = (one for one in candidates(plain, "cpu", cores=2).switches if one.lever == "loader_order")
+    assert order.on(plain).workers == 2, "one worker has one order"
+    alone = plain_trial("torch", "cnn10", **FIELDS, pipeline="processes", workers=1, augment=True)
+    assert reasons(alone)["loader_order"] == "one worker has one order only"
+    assert not {"loader_order", "loader_context"} & set(found()), "images in memory need no loader"
+    tf_data = plain_trial("tensorflow", "cnn10", **FIELDS, pipeline="generator", augment=True)
+    assert found(tf_data)["private_threads"] == ["on"]
+
+
+def test_what_a_loader_has_already_is_measured_only_beside_such_a_loader():
+    """Beside a generator, workers that start again in each epoch would be measured with the workers themselves."""
+    loader = {"pipeline": "processes", "workers": 3, "augment": True}
+    (own,) = (
+        one
+        for one in candidates(plain_trial("torch", "cnn10", **FIELDS, **loader), "cpu", cores=4).own
+        if one.lever == "loader_persistent"
+    )
+    assert own.value == "off" and not own.fields
+    generator = plain_trial("torch", "cnn10", **FIELDS, pipeline="generator", augment=True)
+    assert reasons(generator)["loader_persistent"] == "a plain trial needs pipeline=processes for it"
+
+
+def test_what_works_on_a_device_and_is_not_for_it_says_why():
+    start = plain_trial("jax", "cnn10", **FIELDS)
+
+    assert "scan_steps" in found(start, "gpu")
+    assert reasons(start)["scan_steps"].startswith(
+        "within a loop, XLA computes convolutions on a CPU without"
+    )
+
+
+@pytest.mark.parametrize("name", ["evaluate_every", "async_checkpoint", "data_cache"])
 def test_what_nobody_can_pull_here_has_a_reason_for_every_framework(name):
     """A reader who looks for it finds why it is not there, and what is in its place."""
     for framework in ("torch", "tensorflow", "jax"):
@@ -245,3 +310,5 @@ def test_only_as_many_steps_are_put_into_a_call_as_divide_an_epoch():
         for images in (64, 512)
     }
     assert [found(start)["steps_per_call"] for start in keras.values()] == [["epoch"], ["epoch", "8"]]
+    jax = (replace(start, framework="jax", compile=True) for start in keras.values())
+    assert [found(start, "gpu")["scan_steps"] for start in jax] == [["epoch"], ["epoch", "8"]]

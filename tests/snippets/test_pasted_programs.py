@@ -67,6 +67,7 @@ RUN = {
         "levers": (("private_threads", "on"), ("onednn", "off"), ("progress_bar", "on")),
     },
     "tensorflow by threads": {"pipeline": "threads", "augment": True},
+    "jax": {"compile": True, "levers": (("scan_steps", "epoch"),)},
     "jax on two devices": {"strategy": "data_parallel", "compile": True},
     "jax in the model": {
         "pipeline": "in_model",

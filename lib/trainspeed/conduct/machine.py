@@ -60,6 +60,18 @@ def gpu_bytes_here(study: str, context: Context | None = None) -> int | None:
     return None if not sizes or None in sizes else min(sizes)
 
 
+def cores_here(study: str, context: Context | None = None) -> int:
+    """Return how many logical cores there are, which limits the workers of an input pipeline.
+
+    While a report is rendered, as many as the machine of its runs had.
+    """
+    context = context or current()
+    if not context.render_from:
+        return detect.logical_cores()
+    machine = recorded(study, context, may_be_empty=True).machine
+    return (machine.get("cores") or {}).get("logical") or 1
+
+
 def nodes_here(study: str, context: Context | None = None) -> int:
     """Return how many equal nodes may train together: this one, and those that the fleet's head has given it.
 
@@ -97,11 +109,6 @@ def devices() -> tuple[str, tuple[str, ...], Mapping[str, Any]]:
 def has_gpu() -> bool:
     """Return whether a report would train on a GPU here."""
     return devices()[0] == "gpu"
-
-
-def cores_here() -> int:
-    """Return how many logical cores this machine has, which limits the workers of an input pipeline."""
-    return detect.logical_cores()
 
 
 def find_interpreter(framework: str) -> str | None:

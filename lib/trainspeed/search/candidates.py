@@ -7,19 +7,29 @@ from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any
 
-from trainspeed.core.errors import UserError
+from trainspeed.core.errors import NAME_FORM, UserError, check_name
 from trainspeed.core.factors import TRAINING
 from trainspeed.core.levers.feeding import RESIDENT_PIPELINES, loader_ladder, uploads
 from trainspeed.core.levers.host import HALF_THREADS, LEAST_CORES_TO_HALVE
-from trainspeed.core.levers.lever import Lever, LeverKind, Numbers, text_of
+from trainspeed.core.levers.lever import OFF, ON, Lever, LeverKind, Numbers, text_of
 from trainspeed.core.levers.registry import LEVERS, chosen_levers
-from trainspeed.core.trial import PLAIN_PIPELINES, Trial
+from trainspeed.core.trial import LAYOUTS, PIPELINES, PLAIN_PIPELINES, PRECISIONS, STRATEGIES, Trial
 from trainspeed.search.switch import FOLLOWING, Switch
 
 # Device -> precisions that are worth a try in place of the plain one, the most promising first; and what a framework
 # has of them already: TensorFlow and JAX round to TF32 by themselves, PyTorch in convolutions only.
-PRECISIONS = {"cpu": ("bf16",), "gpu": ("bf16", "fp16", "tf32")}
+WORTHWHILE = {"cpu": ("bf16",), "gpu": ("bf16", "fp16", "tf32")}
 PLAIN_PRECISIONS = {"tensorflow": ("tf32",), "jax": ("tf32",)}
+# Those of the fields of a trial; of the others a number.
+FIELD_VALUES = {
+    "layout": LAYOUTS,
+    "precision": PRECISIONS,
+    "compile": (ON, OFF),
+    "pipeline": PIPELINES,
+    "strategy": tuple(dict.fromkeys(name for names in STRATEGIES.values() for name in names)),
+}
+STEPS_IN_A_CALL = ("steps_per_call", "scan_steps")
+ORDER = "loader_order"
 MOST_LOADERS = 4  # ways to make batches that are raced, the most promising
 
 
@@ -41,6 +51,7 @@ class Candidates:
         own: What Trainspeed has in all runs, each switched to what a plain script has: likewise.
         brakes: What slows a script down that has it, each switched on: likewise.
         changing: Levers that train another model: never beside the others, as they need the time to equal accuracy.
+        aside: What is here of all of these and was not to be tried.
         not_here: What cannot be tried, with the reason.
     """
 
@@ -49,6 +60,7 @@ class Candidates:
     own: tuple[Switch, ...] = ()
     brakes: tuple[Switch, ...] = ()
     changing: tuple[str, ...] = ()
+    aside: tuple[Switch, ...] = ()
     not_here: tuple[NotHere, ...] = ()
 
     @property
@@ -78,10 +90,13 @@ def candidates(
         UserError: There is no such lever, or it has no such value.
     """
     chosen = chosen_levers(names)
+    for name, values in chosen.items():
+        for value in values:
+            _check_value(name, value)
     by_kind: dict[LeverKind, list[Switch]] = {kind: [] for kind in LeverKind}
-    changing, not_here = [], []
+    changing, aside, not_here = [], [], []
     for lever in LEVERS.values():
-        if (chosen and lever.name not in chosen) or lever.name in FOLLOWING:
+        if lever.name in FOLLOWING:
             continue
         if reason := lever.why_not(start.framework, device):
             not_here.append(NotHere(lever=lever.name, reason=reason))
@@ -95,8 +110,12 @@ def candidates(
                 NotHere(lever=lever.name, reason="the images stay on the GPU: nothing is uploaded")
             )
             continue
-        found = _wanted(_switches(lever, start, device, devices, cores), chosen.get(lever.name))
-        by_kind[lever.kind] += (one for one in found if isinstance(one, Switch))
+        found = _switches(lever, start, device, devices, cores)
+        if chosen and lever.name not in chosen:
+            aside += (one for one in found if isinstance(one, Switch))
+        else:
+            found = _wanted(found, chosen.get(lever.name))
+            by_kind[lever.kind] += (one for one in found if isinstance(one, Switch))
         if not any(isinstance(one, Switch) for one in found):
             not_here += found[:1]
     return Candidates(
@@ -105,8 +124,18 @@ def candidates(
         own=tuple(by_kind[LeverKind.OWN]),
         brakes=tuple(by_kind[LeverKind.BRAKE]),
         changing=tuple(changing),
+        aside=tuple(aside),
         not_here=tuple(not_here),
     )
+
+
+def _check_value(name: str, value: str) -> None:
+    """Raise a UserError, with a suggestion, where a lever that is a field of a trial has no such value."""
+    what = f"value of the lever {name!r}"
+    if name in FIELD_VALUES:
+        check_name(what, value, FIELD_VALUES[name])
+    elif LEVERS[name].of_field and not value.isdecimal():
+        raise UserError(what, value, "must be a whole number, such as 2.", form=NAME_FORM)
 
 
 def _wanted(found: list[Switch | NotHere], values: Collection[str] | None) -> list[Switch | NotHere]:
@@ -124,14 +153,16 @@ def _switches(lever: Lever, start: Trial, device: str, devices: int, cores: int)
     """Return a switch for each value of a lever that the trial can have, and why it cannot have the others."""
     if lever.name == "resident" and start.pipeline not in RESIDENT_PIPELINES:
         return [NotHere(lever=lever.name, reason="this pipeline makes new images: they are uploaded anyway")]
+    if lever.name == ORDER and start.workers == 1:
+        return [NotHere(lever=lever.name, reason="one worker has one order only")]
     if not lever.of_field:
         there = (lever.value_of(start), lever.plain.get(device))
         values = [value for value in lever.values if value not in there]
-        if lever.name == "steps_per_call":  # Keras would train more steps than an epoch has
+        if lever.name in STEPS_IN_A_CALL:  # Keras would train more steps than an epoch has
             values = [v for v in values if not v.isdecimal() or start.steps_per_epoch % int(v) == 0]
         if cores < LEAST_CORES_TO_HALVE:
             values = [value for value in values if (lever.name, value) != HALF_THREADS]
-        found = [_with_needs(lever, value, start, devices) for value in values]
+        found = [_with_needs(lever, value, start, devices, cores) for value in values]
     else:
         found = _of_field(lever.name, start, device, devices, cores)
     return [_possible(one, start) if isinstance(one, Switch) else one for one in found]
@@ -144,7 +175,7 @@ def _of_field(name: str, start: Trial, device: str, devices: int, cores: int) ->
         return [NotHere(lever=name, reason="the images are in memory already, and are not augmented")]
     if name == "precision":
         plain = PLAIN_PRECISIONS.get(start.framework, ())
-        values = [{name: value} for value in PRECISIONS[device] if value not in plain]
+        values = [{name: value} for value in WORTHWHILE[device] if value not in plain]
     elif name == "pipeline":
         ladder = loader_ladder(start.framework, cores, augment=start.augment)
         values = [rung for rung in ladder if _differs(start, rung)][:MOST_LOADERS]
@@ -163,7 +194,7 @@ def _differs(start: Trial, fields: Mapping[str, Any]) -> bool:
     return any(getattr(start, key) != to for key, to in fields.items())
 
 
-def _with_needs(lever: Lever, value: str, start: Trial, devices: int) -> Switch | NotHere:
+def _with_needs(lever: Lever, value: str, start: Trial, devices: int, cores: int) -> Switch | NotHere:
     """Return a switch that sets what the lever needs, too, where the plain trial lacks it."""
     fields: dict[str, Any] = {}
     settings = {lever.name: value}
@@ -171,17 +202,31 @@ def _with_needs(lever: Lever, value: str, start: Trial, devices: int) -> Switch 
         needed = LEVERS[other]
         if needed.value_of(start) in values:
             continue
+        if lever.kind is not LeverKind.SWITCH:
+            # Beside the plain trial, it would be measured together with what it needs.
+            return NotHere(lever=lever.name, reason=f"a plain trial needs {_either(other, values)} for it")
         if not needed.of_field:
             settings[other] = values[0]
+        elif other == "pipeline" and start.pipeline not in PLAIN_PIPELINES:
+            ladder = loader_ladder(start.framework, cores, augment=start.augment)
+            rungs = (rung for rung in ladder if lever.name != ORDER or rung["workers"] != 1)
+            known = next((rung for rung in rungs if rung["pipeline"] in values), None)
+            if known is None:
+                return NotHere(lever=lever.name, reason=f"it needs {_either(other, values)}")
+            fields |= known
         else:
             row = TRAINING["devices" if other == "strategy" else other]
             known = row.switch(start, devices) if row.switch else {}
             if text_of(known.get(other)) not in values:
-                return NotHere(lever=lever.name, reason=f"it needs {other}={' or '.join(values)}")
+                return NotHere(lever=lever.name, reason=f"it needs {_either(other, values)}")
             fields |= known
     return Switch(
         lever=lever.name, value=value, fields=tuple(fields.items()), settings=tuple(settings.items())
     )
+
+
+def _either(lever: str, values: Collection[str]) -> str:
+    return f"{lever}={' or '.join(values)}"
 
 
 def _possible(switch: Switch, start: Trial) -> Switch | NotHere:

@@ -24,6 +24,29 @@ UNDONATED = """\
 model.train_function = model._make_function(jax.jit(model.train_step))
 model.make_train_function = lambda force=False: None  # it is there already"""
 
+SCAN = """\
+
+
+def scanned(state, batches):
+    state, logs = jax.lax.scan(lambda state, batch: model.train_step(state, batch)[::-1], state, batches)
+    return jax.tree.map(lambda each: each[-1], logs), state
+
+
+program = jax.jit(scanned, donate_argnums=0)
+
+
+def several_steps(state, iterator):
+    batches = [next(iterator) for _ in range(model.steps_per_execution)]
+    return program(state, jax.tree.map(lambda *each: jax.numpy.stack(each), *batches))
+
+
+model.train_function = several_steps
+model.make_train_function = lambda force=False: None  # it is there already"""
+
+
+def _scan_steps(value: str, trial: Trial) -> Lines:
+    return {**_steps_per_call(value, trial), "before fit": SCAN}
+
 
 def _steps_per_call(value: str, trial: Trial) -> Lines:
     steps = f"len(images) // {trial.batch_size}" if value == "epoch" else value
@@ -70,4 +93,5 @@ JAX: Pasted = {
     "threads": lambda value, _: {"flags": JAX_THREADS[value]},
     "async_dispatch": same_lines(flags='jax.config.update("jax_cpu_enable_async_dispatch", False)'),
     "donation": same_lines(before_fit=UNDONATED),
+    "scan_steps": _scan_steps,
 }

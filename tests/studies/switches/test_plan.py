@@ -157,11 +157,54 @@ def test_on_a_cpu_of_several_cores_a_plain_script_has_them_all(monkeypatch):
     assert planned().searches[1].start.levers == ()
 
 
+def test_a_list_without_anything_is_an_error():
+    for name in ("frameworks", "models"):
+        with pytest.raises(UserError, match=f"{name} .*name at least one, or leave the parameter out"):
+            planned(**{name: []})
+
+
+def test_levers_of_which_none_can_be_tried_are_an_error_that_says_why():
+    """It measured the plain setting, and ended well."""
+    with pytest.raises(UserError) as caught:
+        planned(frameworks=["torch"], levers=["steps_per_call", "cudnn_benchmark"])
+    assert str(caught.value) == (
+        "levers (='steps_per_call, cudnn_benchmark') names nothing that can be tried here (cudnn_benchmark: it does "
+        "nothing on a CPU; steps_per_call: a loop in Python is all that PyTorch has; CUDA graphs are a compile_mode): "
+        "name others, or none for all."
+    )
+    assert planned(levers=["steps_per_call"]), "TensorFlow has it"
+    assert planned(frameworks=["torch"], levers=["sync_every_step"]), "a brake is measured, too"
+    assert planned(frameworks=["torch"], levers=["batch_size"]), "of which there is a ladder"
+
+
+@pytest.mark.parametrize(
+    ("pipeline", "fields"),
+    [
+        ("arrays", ("arrays", 0, False)),
+        ("resize", ("resize", 0, False)),
+        ("generator", ("generator", 0, True)),
+        ("processes", ("processes", 7, True)),
+        ("threads", ("threads", 7, True)),
+    ],
+)
+def test_a_plain_pipeline_with_workers_has_as_many_as_are_tried_first(monkeypatch, pipeline, fields):
+    monkeypatch.setattr(plan_module, "cores_here", lambda study: 8)
+    (search,) = planned(frameworks=["torch"], pipeline=pipeline).searches
+
+    start = search.start
+    assert (start.pipeline, start.workers, start.augment) == fields
+
+
+def test_a_pipeline_that_there_is_not_is_an_error():
+    with pytest.raises(UserError, match="pipeline 'proceses': did you mean 'processes'"):
+        planned(pipeline="proceses")
+
+
 def test_a_plain_script_has_as_many_threads_as_the_user_has_set(monkeypatch):
     """It is pinned to no core: with 4 threads of 16 it would be compared with one core."""
     monkeypatch.setattr(plan_module, "devices_here", lambda study: (16, "CPU core"))
     monkeypatch.setenv("OMP_NUM_THREADS", "4")
-    monkeypatch.setattr(plan_module.os, "cpu_count", lambda: 16)
+    monkeypatch.setattr(plan_module, "cores_here", lambda study: 16)
     plan = planned(levers=["threads", "thread_placement"])
     torch, tensorflow = plan.searches
 
@@ -194,8 +237,8 @@ def test_on_gpus_it_depends_on_the_smallest_ones_memory_whether_uploading_is_tri
     tried = []
     for own in (gpus[:1], gpus):
         monkeypatch.setattr(machine, "devices", lambda own=own: ("gpu", (), {"gpus": own}))
-        (search,) = planned(frameworks=["torch"], levers=["transfer"]).searches
-        tried.append(bool(search.candidates.switches))
+        (search,) = planned(frameworks=["torch"], levers=["layout", "transfer"]).searches
+        tried.append("transfer" in {one.lever for one in search.candidates.switches})
     assert tried == [False, True]
 
 
@@ -222,12 +265,6 @@ def test_the_search_that_gained_most_comes_first_and_those_without_a_gain_last()
 
 def test_without_a_run_nothing_is_found():
     assert findings(planned(), ()) == []
-
-
-def test_without_a_framework_there_is_nothing_to_search():
-    plan = planned(frameworks=[])
-
-    assert (plan.searches, plan.others, plan.foreseen, list(plan.rest)) == ([], (), (), [])
 
 
 @pytest.mark.parametrize(

@@ -138,6 +138,28 @@ def test_the_loop_on_jax_is_told_from_one_in_a_program(trained):
 
 
 @pytest.mark.parametrize("trained", ["jax"], indirect=True)
+@pytest.mark.parametrize(
+    ("case", "plain", "value", "steps"),
+    [("scan_steps", "plain", "epoch", 24), ("scan of a divisor", "divisor", "8", 48)],
+)
+def test_several_steps_are_one_program_on_jax_and_train_as_one_by_one(trained, case, plain, value, steps):
+    told = trained.told(case)
+
+    assert told["in_effect"]["scan_steps"] == [
+        value,
+        f"a loop of lax.scan in one program, 8 times; the optimizer counted {steps} steps in 3 epochs",
+    ]
+    assert trained.apart(case, plain) < 1e-5
+    assert told["accuracy"] == trained.told(plain)["accuracy"]
+    assert told["loss"] == pytest.approx(trained.told(plain)["loss"], rel=1e-5)
+
+
+@pytest.mark.parametrize("trained", ["jax"], indirect=True)
+def test_a_scan_that_is_not_there_is_seen_not_to_be(trained):
+    assert trained.told("no scan")["in_effect"]["scan_steps"] == ["1", "Keras calls each step by itself"]
+
+
+@pytest.mark.parametrize("trained", ["jax"], indirect=True)
 def test_xlas_flags_are_in_the_options_that_it_compiles_with(trained):
     """This jaxlib knows all of them, those for a GPU too."""
     assert trained.seen("xla") == XLA

@@ -77,6 +77,7 @@ class Lever:
         conflicts: Other lever -> values of it that a trial must not have; none named: any but its default.
         conflicts_of: Value -> the same, of that value alone.
         missing: Framework -> why it does not exist there.
+        unfit: Device -> why it is not for that one, where it does something there.
         environment: Value -> the variables that set it; of the level `ENVIRONMENT` alone. Of LD_PRELOAD the value is
             the file name of a library, such as "libjemalloc.so.2"; "" takes one away with which each worker is started.
         packages: Value -> the packages that have the library which it preloads, in words.
@@ -101,6 +102,7 @@ class Lever:
     conflicts: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     conflicts_of: Mapping[str, Mapping[str, tuple[str, ...]]] = field(default_factory=dict)
     missing: Mapping[str, str] = field(default_factory=dict)
+    unfit: Mapping[str, str] = field(default_factory=dict)
     environment: Mapping[str, Environment] = field(default_factory=dict)
     packages: Mapping[str, str] = field(default_factory=dict)
     valued: Mapping[str, str] = field(default_factory=dict)
@@ -128,5 +130,5 @@ class Lever:
         if framework not in self.frameworks:
             return self.missing.get(framework) or f"{NAMES[framework]} has no such setting"
         if device not in self.devices:
-            return f"it does nothing on a {device.upper()}"
+            return self.unfit.get(device) or f"it does nothing on a {device.upper()}"
         return None

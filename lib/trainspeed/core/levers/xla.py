@@ -110,14 +110,23 @@ LEVERS = (
     Lever(
         name="scan_steps",
         words="several steps in one program",
-        frameworks=(),
+        frameworks=("jax",),
+        devices=("gpu",),
+        # An epoch of cnn10 took 7 to 10 s there, for 0.22 (jaxlib 0.10.2); all four steps unrolled, 0.30.
+        unfit={
+            "cpu": "within a loop, XLA computes convolutions on a CPU without the fast kernels that it has elsewhere"
+        },
+        values=("epoch", "8"),
+        valued={"epoch": "all steps of an epoch in one program", "8": "8 steps in one program"},
+        default="1: Keras calls its jitted step from Python, and steps_per_call repeats that call there",
         level=Level.LOOP,
+        # Each sets how many steps are in a call, or what is called; shards of a state are spelled out for one step.
+        conflicts={"steps_per_call": (), "donation": (), "strategy": ("data_parallel",)},
         missing={
-            "jax": "it needs lax.scan in a loop of your own: Keras calls its jitted step from Python, "
-            "and steps_per_call repeats that call there",
             "tensorflow": "it is steps_per_call, which is a loop in TensorFlow's graph",
             "torch": "PyTorch's counterpart are CUDA graphs, a compile_mode: one for each step",
         },
+        evidence="calls of the program of lax.scan, and the steps that the optimizer counted",
         source="https://docs.jax.dev/en/latest/_autosummary/jax.lax.scan.html",
     ),
     Lever(

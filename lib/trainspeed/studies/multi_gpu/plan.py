@@ -154,7 +154,7 @@ def plan_multi_gpu(
         pipeline_frameworks,
         pipeline_models,
         pipelines,
-        worker_counts(workers, cores_here()),
+        worker_counts(workers, cores_here("multi_gpu")),
         fed_counts,
         crossed=crossed_pipelines,
         layout="channels_last",

@@ -7,21 +7,23 @@ import os
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
+from typing import Any
 
 from trainspeed.conduct.context import current, recorded
-from trainspeed.conduct.machine import devices_here, gpu_bytes_here
+from trainspeed.conduct.machine import cores_here, devices_here, gpu_bytes_here
 from trainspeed.conduct.plan import Plan, TrialSet, planner
-from trainspeed.core.errors import UserError, check_whole
+from trainspeed.core.errors import UserError, check_some, check_whole
 from trainspeed.core.format import NAMES, model_of
-from trainspeed.core.levers.feeding import batch_ladder
+from trainspeed.core.levers.feeding import batch_ladder, loader_ladder
 from trainspeed.core.levers.host import ALL_CORES, AS_SET, THREAD_VARIABLES
 from trainspeed.core.levers.lever import Setting
+from trainspeed.core.levers.registry import chosen_levers
 from trainspeed.core.library_model import find_library_model, is_library_model
 from trainspeed.core.phase import FIT
 from trainspeed.core.run import Role, Run
 from trainspeed.core.trial import PLAIN_PIPELINES, SINGLE, Trial
 from trainspeed.search.asking import Asking
-from trainspeed.search.candidates import candidates
+from trainspeed.search.candidates import Candidates, candidates
 from trainspeed.search.findings import Findings
 from trainspeed.search.search import Search
 from trainspeed.search.sizes import options
@@ -85,8 +87,11 @@ def plan_switches(
     if not accuracy_margin > 0:
         rule = "must be more than 0 points: with 0, equal accuracy is never proved."
         raise UserError("accuracy_margin", accuracy_margin, rule)
+    for name, values in (("frameworks", frameworks), ("models", models)):
+        check_some(name, values, "name at least one, or leave the parameter out.")
     count, kind = devices_here(STUDY)
     gpu_bytes = gpu_bytes_here(STUDY) if kind == "GPU" else None
+    cores = cores_here(STUDY)
     context = current()
     drawn = recorded(STUDY, context, may_be_empty=True).runs if context.render_from else ()
     searches = []
@@ -94,8 +99,7 @@ def plan_switches(
         start = plain_trial(
             framework,
             model,
-            pipeline=pipeline,
-            augment=pipeline not in PLAIN_PIPELINES,
+            **_plain_input(framework, pipeline, cores),
             batch_size=batch_size,
             image_size=image_size,
             images_per_epoch=images_per_epoch,
@@ -112,7 +116,7 @@ def plan_switches(
                 "gpu" if kind == "GPU" else "cpu",
                 count,
                 levers,
-                cores=os.cpu_count() or 1,
+                cores=cores,
                 gpu_bytes=gpu_bytes,
             ),
             confirm_blocks=confirm_blocks,
@@ -120,6 +124,8 @@ def plan_switches(
             margin_points=accuracy_margin,
         )
         searches.append(search)
+    if levers and not drawn:
+        _check_something_to_try(levers, [search.candidates for search in searches])
     starts = tuple(search.start for search in searches)
     asking = Asking(searches, budget_s)
     parts = tuple(_parts(start, blocks) for start in starts)
@@ -142,6 +148,19 @@ def plan_switches(
         accuracy_blocks=confirm_blocks,
         seed=seed,
     )
+
+
+def _check_something_to_try(levers: Sequence[str], found: Iterable[Candidates]) -> None:
+    """Raise a UserError where not one of the levers that were named can be pulled here, with the reasons."""
+    chosen = chosen_levers(levers)
+    reasons: dict[str, None] = {}
+    for one in found:
+        if one.switches or one.slow_ways or chosen.keys() & {*one.changing}:
+            return
+        own = (lacking for lacking in one.not_here if lacking.lever in chosen)
+        reasons |= dict.fromkeys(f"{lacking.lever}: {lacking.reason}" for lacking in own)
+    rule = f"names nothing that can be tried here ({'; '.join(reasons)}): name others, or none for all."
+    raise UserError("levers", ", ".join(map(str, levers)), rule)
 
 
 def _pairs(frameworks: Collection[str], models: Collection[str]) -> Iterator[tuple[str, str]]:
@@ -182,6 +201,15 @@ def _plain_compile(framework: str, kind: str, drawn: Sequence[Run]) -> dict[str,
     own = [run.trial.compile for run in drawn if run.trial.framework == framework]
     compiled = all(own) if own else kind == "GPU"
     return {"compile": compiled} if framework == "tensorflow" else {}
+
+
+def _plain_input(framework: str, pipeline: str, cores: int) -> dict[str, Any]:
+    """Return the fields of a plain trial's input pipeline; workers are as many as are tried first."""
+    if pipeline in PLAIN_PIPELINES:
+        return {"pipeline": pipeline}
+    ladder = loader_ladder(framework, cores, augment=True)
+    known = next((rung for rung in ladder if rung["pipeline"] == pipeline), {"pipeline": pipeline})
+    return {**known, "augment": True}
 
 
 def _parts(start: Trial, blocks: int) -> TrialSet:

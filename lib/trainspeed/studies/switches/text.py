@@ -10,7 +10,6 @@ import pandas as pd
 from trainspeed.core.coverage import Coverage
 from trainspeed.core.format import NAMES, counted, digits, fixed, listed, model_of, percent
 from trainspeed.core.levers.lever import Numbers
-from trainspeed.core.levers.registry import LEVERS
 from trainspeed.core.run import Run
 from trainspeed.judge.phase_shares import PhaseShares, phase_shares
 from trainspeed.judge.verdict import MIN_BLOCKS
@@ -34,23 +33,6 @@ PIECES = {
 NEXT_TO_NOTHING = "next to nothing"
 SELDOM = 5  # epochs
 NOTHING_MEASURED = "Nothing was searched in this report."
-
-
-def list_sentences(found: Iterable[Findings]) -> list[str]:
-    """Return what could be on, and what only a study of its own could judge."""
-    sentences = []
-    for one in found:
-        names = dict.fromkeys(f"{LEVERS[s.lever].words} ({s.numbers})" for s in one.candidates.switches)
-        sentences.append(
-            f"{where(one)}, for this search to try: {', '.join(names) if names else 'nothing that is known'}."
-        )
-        if changing := one.candidates.changing:
-            words = ", ".join(LEVERS[name].words for name in changing)
-            sentences.append(
-                f"{where(one)}, not tried, as it trains another model (Δ): {words}. That is judged by the time to "
-                "equal accuracy, not by images per second."
-            )
-    return sentences
 
 
 def time_sentences(parts: pd.DataFrame) -> list[str]:

@@ -14,6 +14,7 @@ from trainspeed.sensors.cpu import cpu_flags
 from trainspeed.worker.failures import Unsupported
 from trainspeed.worker.levers import keras_levers, xla_options
 from trainspeed.worker.levers.hook import Hook, Options
+from trainspeed.worker.levers.jax_scan import SCAN_STEPS
 from trainspeed.worker.levers.keras_levers import NOT_TRAINED, inner, steps_per_call, steps_seen
 
 SIDE = 1024  # of the square matrices whose product takes long enough, 10 ms and more, to see whether it is waited for
@@ -120,6 +121,7 @@ HOOKS: Mapping[str, Hook] = {
     **keras_levers.HOOKS,
     **{name: Hook(flags=flag.check, seen=flag.seen) for name, flag in XLA_FLAGS.items()},
     "steps_per_call": steps_per_call(_steps_seen),
+    "scan_steps": SCAN_STEPS,
     "async_dispatch": Hook(flags=_dispatch_flags, seen=_dispatch_seen),
     "donation": Hook(options=_donation_options, model=_undonated, seen=_donation_seen),
     "preallocation": Hook(seen=_preallocation_seen),

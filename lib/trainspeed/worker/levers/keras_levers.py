@@ -32,13 +32,19 @@ def _steps(value: str, trial: Trial) -> int:
     return trial.steps_per_epoch if value == WHOLE_EPOCH else int(value)
 
 
-def _steps_options(value: str, trial: Trial) -> Options:
-    """Keras takes whole calls: where they do not fill an epoch, its endless data sets would train more than that."""
+def steps_options(value: str, trial: Trial) -> Options:
+    """Return how many steps are in a call.
+
+    Keras takes whole calls: where they do not fill an epoch, its endless data sets would train more than that.
+
+    Raises:
+        Unsupported: They do not fill an epoch, or it has one step.
+    """
     steps = _steps(value, trial)
     if trial.steps_per_epoch % steps:
         raise Unsupported(
             f"{steps} steps per call do not divide an epoch of {trial.steps_per_epoch} steps: with an endless data set "
-            f"Keras would train {-(-trial.steps_per_epoch // steps) * steps}; use steps_per_call=epoch"
+            f"Keras would train {-(-trial.steps_per_epoch // steps) * steps}; use the value {WHOLE_EPOCH}"
         )
     if steps == 1:
         raise Unsupported("an epoch has one step here: there is nothing to put into one call")
@@ -180,4 +186,4 @@ HOOKS: Mapping[str, Hook] = {
 
 def steps_per_call(seen: Any) -> Hook:
     """Return the hook of several steps per call; how they are seen differs by framework."""
-    return Hook(trial_options=_steps_options, seen=seen)
+    return Hook(trial_options=steps_options, seen=seen)
