@@ -29,7 +29,7 @@ from trainspeed.worker.backends.torch_backend import BACKEND
 from trainspeed.worker.data.folds import images_of
 from trainspeed.worker.levers import torch_flags, torch_levers
 from trainspeed.worker.levers.hook import Levers
-from trainspeed.worker.levers.torch_compile import LOSS_FUNCTION, Compiled
+from trainspeed.worker.levers.torch_compile import LOSS_FUNCTION, Compiled, compiled
 from trainspeed.worker.measure import pin
 from trainspeed.worker.timing import in_a_row
 
@@ -69,6 +69,7 @@ ARMS: dict[str, dict[str, Any]] = {
     "blocks": BLOCKS | COMPILED | {"levers": [("compile_scope", "blocks")]},
     "ddp": DDP,
     "ddp levers": DDP | {"levers": [("ddp_options", "on"), ("ddp_compression", "bf16")]},
+    "ddp buckets": DDP | {"levers": [("ddp_buckets", "5"), ("ddp_batched_copy", "on")]},
     "ddp compiled": DDP | COMPILED | {"levers": [("ddp_options", "on"), ("compile_scope", "with_loss")]},
 }
 
@@ -158,7 +159,11 @@ def on_a_gpu() -> dict[str, Any]:
     manager = SimpleNamespace(roots={0: [SimpleNamespace(children={1: [leaf]})], 2: [leaf]})
     cudagraph_trees.get_container = lambda device: SimpleNamespace(tree_manager=manager)
     torch._dynamo.utils.counters["inductor"]["cudagraph_skips"] = 1
-    graphs = levers.seen(training)
+    skipped = SimpleNamespace(
+        cudagraph_skip_reason="skipping cudagraphs due to mutated inputs\n at my.py, line 3"
+    )
+    with mock.patch.object(torch._dynamo.utils, "get_compilation_metrics", return_value=[skipped]):
+        graphs = levers.seen(training)
     torch._dynamo.utils.counters["inductor"]["select_algorithm_autotune"] = 5
     return {
         "before": before,
@@ -169,6 +174,18 @@ def on_a_gpu() -> dict[str, Any]:
         "graphs": graphs,
         "both": levers.seen(training),
     }
+
+
+def broken() -> dict[str, Any]:
+    """What is told of a function that Dynamo breaks into graphs."""
+
+    def talks(x: torch.Tensor) -> torch.Tensor:
+        y = x + 1
+        print("between two graphs")
+        return y * 2
+
+    torch.compile(talks, backend="eager")(torch.ones(2))
+    return {"words": compiled().words}
 
 
 def flags() -> list[Any]:
@@ -232,6 +249,7 @@ def main(out: str, *only: str) -> None:
     found = {name: in_a_child(functools.partial(arm, ARMS[name])) for name in names}
     if not only:
         found |= {"on a GPU": in_a_child(on_a_gpu), "rounded": in_a_child(rounded)}
+        found["a broken graph"] = in_a_child(broken)
         found["batches of compute alone"] = in_a_child(compute_alone)
         alone = Compiled({f"torch_dynamo_resume_in_{LOSS_FUNCTION}_at_62": 1}, 0, 3, 0)
         found["the loss alone"] = {"of_model": alone.of_model, "graphs": alone.graphs}

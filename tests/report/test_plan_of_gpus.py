@@ -123,7 +123,7 @@ NEEDS_AN_INPUT = {
     "loader_context",
 }  # in memory there is none
 STAYS_THERE = {"transfer"}  # where the images stay on the GPU
-OF_SEVERAL = {"devices", "strategy", "ddp_options", "ddp_compression"}
+OF_SEVERAL = {"devices", "strategy", "ddp_options", "ddp_buckets", "ddp_batched_copy", "ddp_compression"}
 
 
 @pytest.mark.parametrize(("machine", "lacking"), [("one", OF_SEVERAL), ("eight", set())])

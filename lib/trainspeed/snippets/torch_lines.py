@@ -64,6 +64,8 @@ TORCH: Pasted = {
         before_ddp="options = dict(gradient_as_bucket_view=True, static_graph=True, forward_sync_buffers=False)",
         ddp="**options",
     ),
+    "ddp_buckets": same_lines(ddp="bucket_cap_mb={value}"),
+    "ddp_batched_copy": same_lines(ddp="batched_grad_copy=True"),
     "ddp_compression": same_lines(
         imports="from torch.distributed.algorithms.ddp_comm_hooks.default_hooks import bf16_compress_hook",
         spread="model.register_comm_hook(None, bf16_compress_hook)",

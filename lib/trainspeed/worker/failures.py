@@ -28,8 +28,8 @@ class Invalid(Exception):
     """The user's own model or data is not what was asked for; the message says why. The run is a row."""
 
 
-def first_line(problem: BaseException, *folders: Path) -> str:
-    """Return the line of an exception's text that says what happened, without a path of this machine.
+def first_line(problem: BaseException | str, *folders: Path) -> str:
+    """Return the line of an exception, or of its text, that says what happened, without a path of this machine.
 
     That is the first one with a known error; TensorFlow's texts begin with "Graph execution error:". Else the first.
 

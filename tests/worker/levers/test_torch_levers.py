@@ -144,6 +144,19 @@ def test_ddp_takes_its_options_and_compresses_what_it_sends(found):
     assert 0 < apart(found, "ddp levers", "ddp") < 0.05
 
 
+def test_ddp_takes_buckets_of_another_size_and_copies_into_them_at_once(found):
+    assert seen(found, "ddp buckets") == {"ddp_buckets": "5", "ddp_batched_copy": "on"}
+    assert how(found, "ddp buckets", "ddp_buckets").startswith("buckets of up to 5242880 bytes; ")
+    assert apart(found, "ddp buckets", "ddp") < LAST_BITS
+
+
+def test_why_a_graph_was_broken_is_told_without_its_explanations(found):
+    words = found["a broken graph"]["words"]
+
+    assert words.startswith("2 graphs compiled, 1 graph break (talks 1, torch_dynamo_resume_in_talks_at_")
+    assert words.endswith(", because: Failed to trace builtin operator")
+
+
 def test_a_model_below_ddp_is_compiled_and_learns_the_same(found):
     """It is a bare `nn.Sequential`, whose own function Dynamo would skip."""
     assert seen(found, "ddp compiled") == {"compile": "on", "compile_scope": "with_loss", "ddp_options": "on"}
@@ -162,7 +175,10 @@ def test_on_a_gpu_flags_are_set_and_seen(found):
         "cudnn_benchmark_limit": "all",
         "depthwise_kernel": "native",
     }
-    partly = "partly: 3 of 4 graphs recorded as CUDA graphs, 1 skipped"
+    partly = (
+        "partly: 3 of 4 graphs recorded as CUDA graphs, 1 skipped, because: skipping cudagraphs due to "
+        "mutated inputs, "
+    )
     assert gpu["graphs"]["compile_mode"][1].startswith(partly)
     assert gpu["both"]["compile_mode"][0] == "max-autotune"
     assert gpu["plain"]["cudnn_benchmark"] == [

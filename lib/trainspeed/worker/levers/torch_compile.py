@@ -6,7 +6,7 @@ Source: torch/_dynamo/utils.py, counters and CompilationMetrics; torch/_inductor
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import PurePath
 from typing import Any
@@ -17,9 +17,11 @@ from torch._dynamo import utils
 from trainspeed.core.format import counted
 from trainspeed.core.levers.lever import OFF, ON
 from trainspeed.core.result import Seen
+from trainspeed.worker.failures import first_line
 from trainspeed.worker.levers.hook import Hook, Options
 
 MODEL = "model"  # the scope of a plain torch.compile
+MOST_REASONS = 2  # that a cell of a table names
 LOSS_FUNCTION = "forward_and_loss"  # of `backends.torch_parts`
 OPTIMIZERS = PurePath(torch.optim.__file__).parent
 DEFAULT_MODE, GRAPHS, TUNED, BOTH = (
@@ -39,12 +41,14 @@ class Compiled:
         of_optimizer: Graphs among these that are of an optimizer.
         breaks: Places where a graph was broken.
         given_up: Functions that run uncompiled since there was an error, or too many shapes.
+        reasons: Why graphs were broken or functions given up, a line each.
     """
 
     functions: Mapping[str, int]
     of_optimizer: int
     breaks: int
     given_up: int
+    reasons: tuple[str, ...] = ()
 
     @property
     def graphs(self) -> int:
@@ -66,7 +70,7 @@ class Compiled:
         if self.given_up:
             parts.append(f"{counted(self.given_up, 'function')} given up")
         names = ", ".join(f"{name} {count}" for name, count in sorted(self.functions.items()))
-        return ", ".join(parts) + (f" ({names})" if names else "")
+        return ", ".join(parts) + (f" ({names})" if names else "") + _because(self.reasons)
 
 
 def compiled() -> Compiled:
@@ -78,7 +82,19 @@ def compiled() -> Compiled:
         of_optimizer=sum(PurePath(each.co_filename or "").is_relative_to(OPTIMIZERS) for each in made),
         breaks=utils.counters["graph_break"].total(),
         given_up=sum(bool(each.fail_type) for each in every),
+        reasons=_lines((*utils.counters["graph_break"], *(each.fail_reason for each in every))),
     )
+
+
+def _lines(texts: Iterable[str | None]) -> tuple[str, ...]:
+    """Return the first line of each text, once; what follows are explanations, hints and places in files."""
+    return tuple(dict.fromkeys(first_line(text) for text in texts if text))
+
+
+def _because(reasons: Sequence[str]) -> str:
+    """Return the first few reasons, as the end of a sentence."""
+    more = [f"{len(reasons) - MOST_REASONS} more"] if len(reasons) > MOST_REASONS else []
+    return f", because: {'; '.join((*reasons[:MOST_REASONS], *more))}" if reasons else ""
 
 
 def compile_seen(_training: Any) -> dict[str, Seen]:
@@ -103,7 +119,8 @@ def _mode_seen(_value: str, training: Any) -> Seen:
         how = [
             f"{'partly: ' if recorded else ''}{recorded} of {recorded + skips} graphs recorded as CUDA graphs"
         ]
-        how.append(f"{skips} skipped")
+        why = _lines(each.cudagraph_skip_reason for each in utils.get_compilation_metrics())
+        how.append(f"{skips} skipped{_because(why)}")
     how.append(f"kernels chosen by measuring for {counted(chosen, 'operator')}")
     return seen or DEFAULT_MODE, ", ".join(how)
 

@@ -15,6 +15,7 @@ from trainspeed.worker.levers.hook import Hook, Options
 OPTIONS = {"gradient_as_bucket_view": True, "static_graph": True, "forward_sync_buffers": False}
 # As DDP logs them, as numbers.
 LOGGED = {"gradient_as_bucket_view": 1, "static_graph": 1, "broadcast_buffers": 0}
+MIB = 2**20
 HOOK = default_hooks.bf16_compress_hook
 
 
@@ -24,7 +25,7 @@ def _options(_value: str) -> Options:
 
 def _options_seen(_value: str, training: Any) -> Seen:
     """Look at the gradients, too: what DDP was asked for, it may not be able to keep."""
-    logged = training.forward.model._get_ddp_logging_data()
+    logged = _logged(training)
     found = {name: logged.get(name) for name in LOGGED}
     gradients = [each.grad for each in training.model.parameters() if each.grad is not None]
     views = sum(each.untyped_storage().nbytes() > each.nbytes for each in gradients)
@@ -33,17 +34,43 @@ def _options_seen(_value: str, training: Any) -> Seen:
     return (ON if on else OFF), f"{how}; {views} of {len(gradients)} gradients lie in a bucket"
 
 
+def _logged(training: Any) -> Mapping[str, Any]:
+    return training.forward.model._get_ddp_logging_data()
+
+
+def _bucket_options(value: str) -> Options:
+    return {"ddp": {"bucket_cap_mb": int(value)}}
+
+
+def _buckets_seen(_value: str, training: Any) -> Seen:
+    logged = _logged(training)
+    size_bytes, count = logged.get("bucket_cap_bytes"), logged.get("num_buckets_reduced")
+    size = None if size_bytes is None else str(round(size_bytes / MIB))
+    return size, f"buckets of up to {size_bytes} bytes; {count} of them in a step"
+
+
+def _copy_options(_value: str) -> Options:
+    return {"ddp": {"batched_grad_copy": True}}
+
+
+def _copy_seen(_value: str, training: Any) -> Seen:
+    batched = getattr(training.forward.model, "batched_grad_copy", False)
+    return (ON if batched else OFF), f"DDP's batched_grad_copy is {batched} after training"
+
+
 def _compress(_value: str, model: nn.Module) -> nn.Module:
     model.register_comm_hook(state=None, hook=HOOK)
     return model
 
 
 def _compression_seen(value: str, training: Any) -> Seen:
-    hook = training.forward.model._get_ddp_logging_data().get("comm_hook")
+    hook = _logged(training).get("comm_hook")
     return (value if hook == HOOK.__name__ else OFF), f"DDP's hook: {hook or 'none'}"
 
 
 HOOKS: Mapping[str, Hook] = {
     "ddp_options": Hook(options=_options, seen=_options_seen),
+    "ddp_buckets": Hook(options=_bucket_options, seen=_buckets_seen),
+    "ddp_batched_copy": Hook(options=_copy_options, seen=_copy_seen),
     "ddp_compression": Hook(spread=_compress, seen=_compression_seen),
 }
