@@ -9,12 +9,13 @@ from study_data import make_run, make_trial
 from trainspeed.core.run import Role, Status
 from trainspeed.core.runs import RunSet
 from trainspeed.judge.verdict import Outcome
-from trainspeed.search.candidates import Candidates
+from trainspeed.search.candidates import Candidates, candidates
 from trainspeed.search.findings import Effect, Stage, Unmeasured
-from trainspeed.search.switch import Switch, combined
+from trainspeed.search.switch import Switch, combined, plain_trial
 from trainspeed.search.unmeasured import unmeasured_sentences, unmeasured_stages
 from trainspeed.show.tables import failures_table
 from trainspeed.studies.switches import charts, tables
+from trainspeed.studies.switches.lists import list_sentences
 from trainspeed.studies.switches.views import effect_rows
 
 
@@ -69,6 +70,27 @@ def test_what_is_on_already_costs_what_losing_it_costs_and_nothing_where_it_was_
 
     assert cells(tables.already_on_table([found]), "a step then takes") == ["+24.8 %"]
     assert cells(tables.already_on_table([whole(slow_ways=(lost,))]), "a step then takes") == ["—"]
+
+
+def test_what_levers_leave_out_is_listed_by_its_name_and_what_it_is():
+    """`levers` takes names, and a page that shows words alone leaves a reader to guess them."""
+    start = plain_trial("torch", "cnn10", batch_size=16, images_per_epoch=64, epochs=3, image_size=16)
+    found = whole(candidates=candidates(start, "cpu", names=["layout"]))
+    rows = {row["name"]: row for row in tables.aside_table([found]).data.to_dict("records")}
+
+    assert rows["optimizer"] == {"lever": "optimizer", "class": "=", "it is": "off", "name": "optimizer"}
+    kinds = {name: rows[name]["it is"] for name in ("set_to_none", "malloc_thresholds", "anomaly_mode")}
+    assert kinds == {
+        "set_to_none": "already on",
+        "malloc_thresholds": "Trainspeed's own",
+        "anomaly_mode": "a brake",
+    }
+    assert "layout" not in rows and len(rows) == len({one.lever for one in found.candidates.aside})
+    assert tables.aside_table([whole()]) is None
+    (said,) = (s for s in list_sentences([found]) if "leaves it out" in s)
+    assert said == (
+        f"PyTorch, cnn10, here as well, but `levers` leaves it out: {len(rows)} levers, listed below."
+    )
 
 
 def test_what_trainspeed_alone_has_is_not_said_to_be_on_already():

@@ -53,6 +53,7 @@ LEVERS = (
         of_field=True,
         numbers=Numbers.MODEL,
         level=Level.LOOP,
+        default="the notebook's own, batch_size",
         evidence="the batch that the loop was given",
     ),
     Lever(

@@ -4,18 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from trainspeed.core.levers.lever import LeverKind
+from trainspeed.core.format import counted
 from trainspeed.core.levers.registry import LEVERS
+from trainspeed.core.markdown import Marked, escape
 from trainspeed.search.findings import Findings
 from trainspeed.search.switch import Switch
 from trainspeed.search.unmeasured import where
-
-ASIDE = {
-    LeverKind.SWITCH: "could be on",
-    LeverKind.ALREADY_ON: "on already",
-    LeverKind.OWN: "Trainspeed's own",
-    LeverKind.BRAKE: "brakes",
-}
 
 
 def list_sentences(found: Iterable[Findings]) -> list[str]:
@@ -24,7 +18,9 @@ def list_sentences(found: Iterable[Findings]) -> list[str]:
     for one in found:
         names = _names(one.candidates.switches)
         sentences.append(f"{where(one)}, for this search to try: {names or 'nothing that is known'}.")
-        sentences += _aside_sentences(one)
+        if aside := {switch.lever for switch in one.candidates.aside}:
+            there = f"{escape(where(one))}, here as well, but `levers` leaves it out: {counted(len(aside), 'lever')}"
+            sentences.append(Marked(f"{there}, listed below."))
         if changing := one.candidates.changing:
             words = ", ".join(LEVERS[name].words for name in changing)
             sentences.append(
@@ -32,13 +28,6 @@ def list_sentences(found: Iterable[Findings]) -> list[str]:
                 "equal accuracy, not by images per second."
             )
     return sentences
-
-
-def _aside_sentences(found: Findings) -> list[str]:
-    """Return what is here and is not among the names to try, by what it is."""
-    by_kind = {kind: [s for s in found.candidates.aside if s.entry.kind is kind] for kind in LeverKind}
-    parts = [f"{words}: {_names(by_kind[kind])}" for kind, words in ASIDE.items() if by_kind[kind]]
-    return [f"{where(found)}, here as well, but `levers` leaves it out: {'; '.join(parts)}."] if parts else []
 
 
 def _names(switches: Iterable[Switch]) -> str:

@@ -27,6 +27,7 @@ from trainspeed.studies.switches.text import CLASSES
 from trainspeed.studies.switches.views import NOT_IN_EFFECT, marked, switch_names, took_hold
 
 OTHER_WAY = "What it costs to lose what is on, to have a brake, or to do without Trainspeed's own settings"
+KINDS = {kind: str(kind) for kind in LeverKind} | {LeverKind.SWITCH: "off", LeverKind.BRAKE: "a brake"}
 NOT_SHOWN = "no saving shown"
 EFFECT = "in effect?"
 TOGETHER = "all together"
@@ -38,18 +39,33 @@ def already_on_table(found: Sequence[Findings]) -> Styler | None:
     """Return what a plain script has, what Trainspeed alone sets and what brakes, each switched the other way."""
     rows = []
     for one in found:
-        kinds = dict.fromkeys(one.candidates.own, str(LeverKind.OWN)) | dict.fromkeys(
-            one.candidates.brakes, "a brake"
-        )
+        kinds = dict.fromkeys(one.candidates.own, LeverKind.OWN)
+        kinds |= dict.fromkeys(one.candidates.brakes, LeverKind.BRAKE)
         for slow in one.slow_ways:
             cells = {
                 "measured": slow.switch.words,
                 "a step then takes": _change(slow.alone) if slow.enters else MISSING,
                 "95 % interval": _change_interval(slow.alone) if slow.enters else MISSING,
-                "it is": kinds.get(slow.switch, str(LeverKind.ALREADY_ON)),
+                "it is": KINDS[kinds.get(slow.switch, LeverKind.ALREADY_ON)],
             }
             rows.append(_where(one, found) | cells | {"remark": _remark(slow)})
     return _table(rows, "already-on", OTHER_WAY)
+
+
+def aside_table(found: Sequence[Findings]) -> Styler | None:
+    """Return a row per lever that is here and was not to be tried, with what it is."""
+    rows = {
+        (where(one), switch.lever): _where(one, found)
+        | {
+            "lever": switch.entry.words,
+            "class": str(switch.numbers),
+            "it is": KINDS[switch.entry.kind],
+            "name": switch.lever,
+        }
+        for one in found
+        for switch in one.candidates.aside
+    }
+    return _table([*rows.values()], "aside", "Here, and left out by the parameter levers")
 
 
 def not_here_table(found: Sequence[Findings]) -> Styler | None:
