@@ -257,7 +257,9 @@ def test_a_lever_of_a_loader_comes_with_the_best_rung_that_has_it():
     assert order.on(plain).workers == 2, "one worker has one order"
     alone = plain_trial("torch", "cnn10", **FIELDS, pipeline="processes", workers=1, augment=True)
     assert reasons(alone)["loader_order"] == "one worker has one order only"
-    assert not {"loader_order", "loader_context"} & set(found()), "images in memory need no loader"
+    names = ("pipeline", "loader_order", "loader_context", "loader_persistent")
+    assert not {*names} & set(found()), "images in memory need no loader"
+    assert all("pipeline=generator" in reasons()[name] for name in names), "and it is said what has one"
     tf_data = plain_trial("tensorflow", "cnn10", **FIELDS, pipeline="generator", augment=True)
     assert found(tf_data)["private_threads"] == ["on"]
 

@@ -30,6 +30,11 @@ FIELD_VALUES = {
 }
 STEPS_IN_A_CALL = ("steps_per_call", "scan_steps")
 ORDER = "loader_order"
+OF_LOADERS = ("pipeline", "loader_persistent", ORDER, "loader_context", "private_threads")
+IN_MEMORY = (
+    "the images are in memory already, and are not augmented; with the parameter pipeline=generator, by which batches "
+    "are made as it trains, loaders are tried"
+)
 MOST_LOADERS = 4  # ways to make batches that are raced, the most promising
 
 
@@ -153,6 +158,8 @@ def _switches(lever: Lever, start: Trial, device: str, devices: int, cores: int)
     """Return a switch for each value of a lever that the trial can have, and why it cannot have the others."""
     if lever.name == "resident" and start.pipeline not in RESIDENT_PIPELINES:
         return [NotHere(lever=lever.name, reason="this pipeline makes new images: they are uploaded anyway")]
+    if lever.name in OF_LOADERS and start.pipeline in PLAIN_PIPELINES:
+        return [NotHere(lever=lever.name, reason=IN_MEMORY)]
     if lever.name == ORDER and start.workers == 1:
         return [NotHere(lever=lever.name, reason="one worker has one order only")]
     if not lever.of_field:
@@ -171,8 +178,6 @@ def _switches(lever: Lever, start: Trial, device: str, devices: int, cores: int)
 def _of_field(name: str, start: Trial, device: str, devices: int, cores: int) -> list[Switch | NotHere]:
     if name == "devices" and devices <= start.devices:
         return [NotHere(lever=name, reason="there is one device" if devices == 1 else "all are in use")]
-    if name == "pipeline" and start.pipeline in PLAIN_PIPELINES:
-        return [NotHere(lever=name, reason="the images are in memory already, and are not augmented")]
     if name == "precision":
         plain = PLAIN_PRECISIONS.get(start.framework, ())
         values = [{name: value} for value in WORTHWHILE[device] if value not in plain]
@@ -207,22 +212,25 @@ def _with_needs(lever: Lever, value: str, start: Trial, devices: int, cores: int
             return NotHere(lever=lever.name, reason=f"a plain trial needs {_either(other, values)} for it")
         if not needed.of_field:
             settings[other] = values[0]
-        elif other == "pipeline" and start.pipeline not in PLAIN_PIPELINES:
-            ladder = loader_ladder(start.framework, cores, augment=start.augment)
-            rungs = (rung for rung in ladder if lever.name != ORDER or rung["workers"] != 1)
-            known = next((rung for rung in rungs if rung["pipeline"] in values), None)
-            if known is None:
-                return NotHere(lever=lever.name, reason=f"it needs {_either(other, values)}")
-            fields |= known
+            continue
+        if other == "pipeline":
+            known = _rung(lever, values, start, cores)
         else:
             row = TRAINING["devices" if other == "strategy" else other]
             known = row.switch(start, devices) if row.switch else {}
-            if text_of(known.get(other)) not in values:
-                return NotHere(lever=lever.name, reason=f"it needs {_either(other, values)}")
-            fields |= known
+        if text_of(known.get(other)) not in values:
+            return NotHere(lever=lever.name, reason=f"it needs {_either(other, values)}")
+        fields |= known
     return Switch(
         lever=lever.name, value=value, fields=tuple(fields.items()), settings=tuple(settings.items())
     )
+
+
+def _rung(lever: Lever, pipelines: Collection[str], start: Trial, cores: int) -> Mapping[str, Any]:
+    """Return the fields of the most promising of these pipelines; none where the ladder has none of them."""
+    ladder = loader_ladder(start.framework, cores, augment=start.augment)
+    rungs = (rung for rung in ladder if lever.name != ORDER or rung["workers"] != 1)
+    return next((rung for rung in rungs if rung["pipeline"] in pipelines), {})
 
 
 def _either(lever: str, values: Collection[str]) -> str:
