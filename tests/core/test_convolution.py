@@ -171,7 +171,7 @@ MISTAKES = [
     ({"devices": 1025, "images": 1025}, "devices (=1025) must be a whole number from 1 to 1024."),
     ({"calls": 2}, "calls (=2) must be a whole number from 3 to 10000: fewer have no median."),
     ({"calls": 10**6}, "calls (=1000000) must be a whole number from 3 to 10000: fewer have no median."),
-    ({"seed": -1}, "seed (=-1) must be a whole number from 0 to 1073741824."),
+    ({"seed": -1}, "seed (=-1) must be a whole number of at least 0."),
 ]  # fmt: skip
 WHOLE = ("images", "height", "width", "channels", "filters", "filter_size", "devices", "calls", "seed")
 MISTAKES += [({name: True}, f"{name} (=True) must be a whole number ") for name in WHOLE]

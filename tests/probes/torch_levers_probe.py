@@ -159,9 +159,8 @@ def on_a_gpu() -> dict[str, Any]:
     manager = SimpleNamespace(roots={0: [SimpleNamespace(children={1: [leaf]})], 2: [leaf]})
     cudagraph_trees.get_container = lambda device: SimpleNamespace(tree_manager=manager)
     torch._dynamo.utils.counters["inductor"]["cudagraph_skips"] = 1
-    skipped = SimpleNamespace(
-        cudagraph_skip_reason="skipping cudagraphs due to mutated inputs\n at my.py, line 3"
-    )
+    text = "skipping cudagraphs due to mutated inputs (1 instances). Found from : \n  File my.py, line 3"
+    skipped = SimpleNamespace(cudagraph_skip_reason=text)
     with mock.patch.object(torch._dynamo.utils, "get_compilation_metrics", return_value=[skipped]):
         graphs = levers.seen(training)
     torch._dynamo.utils.counters["inductor"]["select_algorithm_autotune"] = 5
@@ -174,6 +173,14 @@ def on_a_gpu() -> dict[str, Any]:
         "graphs": graphs,
         "both": levers.seen(training),
     }
+
+
+def copies_in_vain() -> dict[str, Any]:
+    """What is seen of batched copies into DDP's buckets where DDP was not asked for them."""
+    name = "ddp_batched_copy"
+    idle = dataclasses.replace(torch_levers.HOOKS[name], options=None)
+    with mock.patch.dict(torch_levers.HOOKS, {name: idle}):
+        return arm(DDP | {"levers": [(name, "on")]})
 
 
 def broken() -> dict[str, Any]:
@@ -249,6 +256,7 @@ def main(out: str, *only: str) -> None:
     found = {name: in_a_child(functools.partial(arm, ARMS[name])) for name in names}
     if not only:
         found |= {"on a GPU": in_a_child(on_a_gpu), "rounded": in_a_child(rounded)}
+        found["copies in vain"] = in_a_child(copies_in_vain)
         found["a broken graph"] = in_a_child(broken)
         found["batches of compute alone"] = in_a_child(compute_alone)
         alone = Compiled({f"torch_dynamo_resume_in_{LOSS_FUNCTION}_at_62": 1}, 0, 3, 0)

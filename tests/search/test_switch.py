@@ -127,23 +127,6 @@ def test_a_value_that_cannot_be_tried_here_is_named_with_those_that_can():
     assert precision.reason == "precision has no fp32 to try here: bf16, fp16, tf32 can be tried"
 
 
-@pytest.mark.parametrize(
-    ("name", "message"),
-    [
-        ("optimizer=fsed", "unknown value of the lever 'optimizer' 'fsed': did you mean 'fused'"),
-        ("precision=bf17", "unknown value of the lever 'precision' 'bf17': did you mean 'bf16'"),
-        ("compile=onn", "unknown value of the lever 'compile' 'onn': did you mean 'on'"),
-        ("pipeline=proceses", "unknown value of the lever 'pipeline' 'proceses': did you mean 'processes'"),
-        ("strategy=dpp", "unknown value of the lever 'strategy' 'dpp': did you mean 'ddp'"),
-        ("devices=two", "value of the lever 'devices' 'two' must be a whole number"),
-    ],
-)
-def test_an_unknown_value_is_an_error_and_no_row_of_what_is_not_here(name, message):
-    """A field of a trial as any other: a slip of the pen would be read as "cannot be had on this machine"."""
-    with pytest.raises(UserError, match=message):
-        candidates(PLAIN, "cpu", names=[name])
-
-
 def test_what_names_leave_out_is_listed_all_the_same():
     """A page that does not name what is on already, or cannot be had, says that there is nothing of the kind."""
     some, every = candidates(PLAIN, "cpu", names=["layout", "python_gc"]), candidates(PLAIN, "cpu")
@@ -255,6 +238,13 @@ def test_a_lever_of_a_loader_comes_with_the_best_rung_that_has_it():
         assert own[name].needs == ("pipeline",)
     (order,) = (one for one in candidates(plain, "cpu", cores=2).switches if one.lever == "loader_order")
     assert order.on(plain).workers == 2, "one worker has one order"
+    tensorflow = plain_trial("tensorflow", "cnn10", **FIELDS, pipeline="threads", workers=3, augment=True)
+    (ahead,) = (
+        one for one in candidates(tensorflow, "gpu", cores=4).switches if one.lever == "device_prefetch"
+    )
+    assert ahead.on(tensorflow).pipeline == "tf_data", (
+        "images that stay on the GPU are uploaded for its sake alone"
+    )
     alone = plain_trial("torch", "cnn10", **FIELDS, pipeline="processes", workers=1, augment=True)
     assert reasons(alone)["loader_order"] == "one worker has one order only"
     names = ("pipeline", "loader_order", "loader_context", "loader_persistent")

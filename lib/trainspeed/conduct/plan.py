@@ -17,6 +17,7 @@ from trainspeed.core.run import AGAIN, Role, Run, Status
 from trainspeed.core.trial import FRAMEWORKS, Trial
 
 P = ParamSpec("P")
+MOST_SEED = 2**30  # with what blocks and groups add, and doubled, it still is one of NumPy's, of 32 bits
 MAX_BLOCKS = 1000  # 6 to 10 decide most comparisons
 
 
@@ -128,12 +129,14 @@ class Plan:
 def planner(make: Callable[P, Plan]) -> Callable[P, Plan]:
     """Let the plan that a function makes of named parameters be made again with some of them changed.
 
-    A list that is empty is named as the parameter: `frameworks`, of which each trial has one as its `framework`.
+    A list that is empty is named as the parameter: `frameworks`, of which each trial has one as its `framework`. A seed
+    leaves room for what blocks and groups add to it; a trial of an older ledger may have any.
     """
 
     @functools.wraps(make)
     def planned(**parameters: Any) -> Plan:
         remake = functools.partial(planned, **parameters)
+        check_whole("seed", parameters.get("seed", 0), 0, most=MOST_SEED)
         try:
             return replace(make(**parameters), remake=remake)
         except EmptyList as problem:

@@ -13,7 +13,7 @@ from trainspeed.core.format import counted
 from trainspeed.core.layer_table import FP32_BYTES
 from trainspeed.core.phase import CALLS
 from trainspeed.core.probe import Probe, is_probe
-from trainspeed.core.trial import MOST_SEED, Trial
+from trainspeed.core.trial import Trial
 
 # Library -> its modes, the usual one first.
 LIBRARIES = {
@@ -48,7 +48,7 @@ FIRST_STAGES = ("context", *STAGES)
 MIN_CALLS, MAX_CALLS = 3, 10_000
 # Field -> its least and its most value.
 CALL_LIMITS = {"images": (1, 10_000_000), "height": (1, 16384), "width": (1, 16384), "channels": (1, 4096)}
-CALL_LIMITS |= {"filters": (1, 4096), "filter_size": (1, 255), "devices": (1, 1024), "seed": (0, MOST_SEED)}
+CALL_LIMITS |= {"filters": (1, 4096), "filter_size": (1, 255), "devices": (1, 1024), "seed": (0, None)}
 PACKAGES = ("tensorflow", "keras", "torch", "jax", "scipy", "opencv")  # whose versions a sentence tells
 
 

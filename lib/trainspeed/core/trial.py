@@ -62,10 +62,9 @@ MIN_PX = {"cnn_keras": 12} | dict.fromkeys(ZOO, 32)
 WIDE_RESNET = re.compile(r"wrn28_([1-9]\d?)")
 # A user's model: a function in a file, whose path is below the folder that the user works in.
 USER_MODEL = re.compile(r"(.+\.py):([A-Za-z_]\w*)")
-MOST_SEED = 2**30  # with what blocks and groups add, and twice that, one of NumPy's, which has 32 bits
 # Field -> its least and its most value: above, a slip of the pen would fill the memory or start thousands of processes.
 LIMITS = dict.fromkeys(("devices", "nodes", "batch_size", "images_per_epoch", "queue"), (1, None))
-LIMITS |= {"image_size": (8, 1024), "workers": (0, 512), "seed": (0, MOST_SEED)}
+LIMITS |= {"image_size": (8, 1024), "workers": (0, 512), "seed": (0, None)}
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -32,7 +32,7 @@ class NotebookResult:
         error: One line; None when the status is OK.
         mistake: Whether the error is a UserError, for the user to mend.
         path: The saved notebook; None where the notebook was not run.
-        failures: What became of runs without a result, in a line; None where all gave one.
+        failures: What became of runs without a result, in a line: see `no_result.failures_in_short`.
         empty: Whether it had runs and none of them gave a result.
     """
 

@@ -13,6 +13,7 @@ from trainspeed.core.errors import UserError
 from trainspeed.core.files import VALUES, write_atomically
 from trainspeed.core.ledger import Ledger
 from trainspeed.core.paths import ROOT
+from trainspeed.core.runs import RunSet
 from trainspeed.core.scrub import scrubber
 from trainspeed.report.budget import PARAMETER, Shares
 from trainspeed.report.execute import NotebookResult, NotebookStatus, execute
@@ -126,10 +127,14 @@ class ReportRun:
             # Runs that can be read are shown, whatever a session says that they were asked for with.
             print(f"{job.name}: drawn with the notebook's own parameters, as {result.error}", flush=True)
             result = self._executed(replace(job, parameters={}), interruption)
-        if not job.rendered:
-            runs, _ = Ledger(self._out).read({job.name: job.context.id})
-            result = replace(result, failures=failures_in_short(runs), empty=not has_result(runs))
-        return self._exported(result, f"{job.name}.html", front_page=linked)
+        return self._exported(self._with_failures(result, job), f"{job.name}.html", front_page=linked)
+
+    def _with_failures(self, result: NotebookResult, job: NotebookJob) -> NotebookResult:
+        """Return the result of a notebook that measured, with what became of its runs, each as it was measured last."""
+        if job.rendered:
+            return result
+        runs = RunSet(Ledger(self._out).read({job.name: job.context.id})[0]).last_of_each()
+        return replace(result, failures=failures_in_short(runs), empty=not has_result(runs))
 
     def _run_front(self, job: NotebookJob, source: Path) -> NotebookResult:
         """Run and export the front page; return what became of it.
@@ -140,7 +145,7 @@ class ReportRun:
         print(f"\n{job.name}: the front page", flush=True)
         known = list(self._results)
         job = self._with_time(job)
-        result = page = self._executed_alone(job.with_results(known))
+        result = page = self._with_failures(self._executed_alone(job.with_results(known)), job)
         if not (result.status.ran_to_its_end or job.rendered):
             known.append(result)
             left = result.path.read_text(encoding="utf-8")
@@ -209,8 +214,6 @@ class ReportRun:
         for result in self._results:
             words = filter(None, [f"{result.name}: {result.status}", result.error, result.failures])
             print(": ".join(words), flush=True)
-        if self._interrupted and self._stays:
-            print("What was measured is kept: the same command with RESUME=1 goes on.", flush=True)
         saved = [result for result in self._results if result.path and self._stays]
         pages = [self._out / f"{result.name}.html" for result in saved]
         front = [self._out / PAGE] if self._front and self._stays else []

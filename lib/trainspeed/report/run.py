@@ -20,7 +20,7 @@ from trainspeed.conduct.machine import devices
 from trainspeed.conduct.resumed import check_same_machine
 from trainspeed.conduct.worker_pool import worker_pool
 from trainspeed.core.errors import UserError
-from trainspeed.core.files import SUMMARY
+from trainspeed.core.files import CHECK, SUMMARY
 from trainspeed.core.format import minutes
 from trainspeed.core.ledger import RUNS_FILE, SESSIONS_FILE, Ledger, append_line
 from trainspeed.core.paths import ROOT
@@ -106,7 +106,10 @@ def report(*, out: Path, resume: bool = False, folder: Path = NOTEBOOKS, **choic
         if session.budget_s is not None:
             spent_s = _spent_s(out, session) if old else {}
             shares = shares_of(session, names, session.budget_s - (time.monotonic() - begun_s), spent_s)
-        return ReportRun(jobs, front, out=out, folder=folder, shares=shares).run()
+        code = ReportRun(jobs, front, out=out, folder=folder, shares=shares).run()
+    if code == INTERRUPTED and [*names] != [CHECK]:
+        print("What was measured is kept: the same command with RESUME=1 goes on.", flush=True)
+    return code
 
 
 def _weighed(session: ReportRequest, out: Path, folder: Path) -> tuple[ReportRequest, bool]:

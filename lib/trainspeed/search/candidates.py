@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any
@@ -95,13 +95,12 @@ def candidates(
         UserError: There is no such lever, or it has no such value.
     """
     chosen = chosen_levers(names)
-    for name, values in chosen.items():
-        for value in values:
-            _check_value(name, value)
     by_kind: dict[LeverKind, list[Switch]] = {kind: [] for kind in LeverKind}
     changing, aside, not_here = [], [], []
     for lever in LEVERS.values():
         if lever.name in FOLLOWING:
+            if lever.name in chosen:
+                not_here.append(NotHere(lever=lever.name, reason="it comes with devices: name that"))
             continue
         if reason := lever.why_not(start.framework, device):
             not_here.append(NotHere(lever=lever.name, reason=reason))
@@ -134,13 +133,19 @@ def candidates(
     )
 
 
-def _check_value(name: str, value: str) -> None:
-    """Raise a UserError, with a suggestion, where a lever that is a field of a trial has no such value."""
-    what = f"value of the lever {name!r}"
-    if name in FIELD_VALUES:
-        check_name(what, value, FIELD_VALUES[name])
-    elif LEVERS[name].of_field and not value.isdecimal():
-        raise UserError(what, value, "must be a whole number, such as 2.", form=NAME_FORM)
+def check_field_values(names: Iterable[str]) -> None:
+    """Raise a UserError, with a suggestion, where one of these levers is a field of a trial and has no such value.
+
+    Args:
+        names: As of `candidates`.
+    """
+    for name, values in chosen_levers(names).items():
+        what = f"value of the lever {name!r}"
+        for value in values if LEVERS[name].of_field else ():
+            if name in FIELD_VALUES:
+                check_name(what, value, FIELD_VALUES[name])
+            elif not value.isdecimal():
+                raise UserError(what, value, "must be a whole number, such as 2.", form=NAME_FORM)
 
 
 def _wanted(found: list[Switch | NotHere], values: Collection[str] | None) -> list[Switch | NotHere]:
@@ -228,9 +233,10 @@ def _with_needs(lever: Lever, value: str, start: Trial, devices: int, cores: int
 
 def _rung(lever: Lever, pipelines: Collection[str], start: Trial, cores: int) -> Mapping[str, Any]:
     """Return the fields of the most promising of these pipelines; none where the ladder has none of them."""
+    able = {*pipelines} - ({*RESIDENT_PIPELINES} if "resident" in lever.needs else set())
     ladder = loader_ladder(start.framework, cores, augment=start.augment)
     rungs = (rung for rung in ladder if lever.name != ORDER or rung["workers"] != 1)
-    return next((rung for rung in rungs if rung["pipeline"] in pipelines), {})
+    return next((rung for rung in rungs if rung["pipeline"] in able), {})
 
 
 def _either(lever: str, values: Collection[str]) -> str:

@@ -175,6 +175,23 @@ def test_levers_of_which_none_can_be_tried_are_an_error_that_says_why():
     assert planned(levers=["steps_per_call"]), "TensorFlow has it"
     assert planned(frameworks=["torch"], levers=["sync_every_step"]), "a brake is measured, too"
     assert planned(frameworks=["torch"], levers=["batch_size"]), "of which there is a ladder"
+    for name, already_on, why in (
+        ("sync_every_step", 0, "sync_every_step: it is measured with already_on"),
+        ("strategy", 1, "strategy: it comes with devices: name that"),
+    ):
+        with pytest.raises(UserError, match=why):
+            planned(frameworks=["torch"], levers=[name], already_on=already_on)
+
+
+def test_an_older_report_is_drawn_whatever_its_session_asked_for(monkeypatch):
+    """What is an error today was a row once: without its own parameters a page would be drawn without its runs."""
+    monkeypatch.setattr(plan_module, "current", lambda: SimpleNamespace(render_from=Path("old")))
+    own = SimpleNamespace(runs=(make_run(study="switches"),))
+    monkeypatch.setattr(plan_module, "recorded", lambda *_, **__: own)
+    monkeypatch.setattr(plan_module, "cores_here", lambda study: 2)
+
+    assert planned(frameworks=["torch"], levers=["precision=bf17"]).searches
+    assert planned(frameworks=["torch"], levers=["steps_per_call"]).searches
 
 
 @pytest.mark.parametrize(
@@ -193,6 +210,15 @@ def test_a_plain_pipeline_with_workers_has_as_many_as_are_tried_first(monkeypatc
 
     start = search.start
     assert (start.pipeline, start.workers, start.augment) == fields
+
+
+@pytest.mark.parametrize("seed", [-1, 2**30 + 1, 99999999999999999999])
+def test_a_seed_leaves_room_for_what_blocks_add_to_it(seed):
+    """With a larger one, no group of a search could be made; a trial of an older ledger may have it."""
+    with pytest.raises(UserError, match=r"seed .* must be a whole number from 0 to 1073741824"):
+        planned(seed=seed)
+    most = planned(seed=2**30, frameworks=["torch"])
+    assert all(trial.seed >= 2**30 for part in most.others for trial in part.trials)
 
 
 def test_a_pipeline_that_there_is_not_is_an_error():
@@ -272,6 +298,18 @@ def test_without_a_run_nothing_is_found():
     [
         ({"levers": ["fusd"]}, r"unknown lever 'fusd'"),
         ({"levers": ["optimiser"]}, r"did you mean 'optimizer'"),
+        (
+            {"levers": ["optimizer=fsed"]},
+            "unknown value of the lever 'optimizer' 'fsed': did you mean 'fused'",
+        ),
+        (
+            {"levers": ["precision=bf17"]},
+            "unknown value of the lever 'precision' 'bf17': did you mean 'bf16'",
+        ),
+        ({"levers": ["compile=onn"]}, "unknown value of the lever 'compile' 'onn': did you mean 'on'"),
+        ({"levers": ["pipeline=proceses"]}, "'pipeline' 'proceses': did you mean 'processes'"),
+        ({"levers": ["strategy=dpp"]}, "unknown value of the lever 'strategy' 'dpp': did you mean 'ddp'"),
+        ({"levers": ["devices=two"]}, "value of the lever 'devices' .*'two'.* must be a whole number"),
         ({"accuracy_margin": 0.0}, r"accuracy_margin \(=0.0\) must be more than 0 points"),
         ({"already_on": -1}, r"already_on \(=-1\) must be a whole number"),
         ({"confirm_blocks": 0}, r"confirm_blocks \(=0\)"),

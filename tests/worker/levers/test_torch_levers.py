@@ -147,6 +147,9 @@ def test_ddp_takes_its_options_and_compresses_what_it_sends(found):
 def test_ddp_takes_buckets_of_another_size_and_copies_into_them_at_once(found):
     assert seen(found, "ddp buckets") == {"ddp_buckets": "5", "ddp_batched_copy": "on"}
     assert how(found, "ddp buckets", "ddp_buckets").startswith("buckets of up to 5242880 bytes; ")
+    assert int(how(found, "ddp buckets", "ddp_buckets").split("; ")[1].split()[0]) >= 1
+    assert how(found, "ddp buckets", "ddp_batched_copy").endswith(" in the first step")
+    assert found["copies in vain"]["seen"]["ddp_batched_copy"] == ["off", "0 batched copies in the first step"]
     assert apart(found, "ddp buckets", "ddp") < LAST_BITS
 
 
@@ -177,7 +180,7 @@ def test_on_a_gpu_flags_are_set_and_seen(found):
     }
     partly = (
         "partly: 3 of 4 graphs recorded as CUDA graphs, 1 skipped, because: skipping cudagraphs due to "
-        "mutated inputs, "
+        "mutated inputs (1 instances), "
     )
     assert gpu["graphs"]["compile_mode"][1].startswith(partly)
     assert gpu["both"]["compile_mode"][0] == "max-autotune"

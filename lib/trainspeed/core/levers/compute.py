@@ -141,7 +141,7 @@ LEVERS = (
         frameworks=("torch",),
         needs=OF_DDP,
         missing=NO_DDP,
-        evidence="DDP's own setting after training",
+        evidence="batched copies in a profile of the first step",
         source="https://docs.pytorch.org/docs/stable/generated/torch.nn.parallel.DistributedDataParallel.html",
     ),
     Lever(

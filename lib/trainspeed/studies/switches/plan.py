@@ -23,7 +23,7 @@ from trainspeed.core.phase import FIT
 from trainspeed.core.run import Role, Run
 from trainspeed.core.trial import PLAIN_PIPELINES, SINGLE, Trial
 from trainspeed.search.asking import Asking
-from trainspeed.search.candidates import Candidates, candidates
+from trainspeed.search.candidates import Candidates, candidates, check_field_values
 from trainspeed.search.findings import Findings
 from trainspeed.search.search import Search
 from trainspeed.search.sizes import options
@@ -94,6 +94,8 @@ def plan_switches(
     cores = cores_here(STUDY)
     context = current()
     drawn = recorded(STUDY, context, may_be_empty=True).runs if context.render_from else ()
+    if not drawn:
+        check_field_values(levers)
     searches = []
     for framework, model in _pairs(dict.fromkeys(frameworks), dict.fromkeys(models)):
         start = plain_trial(
@@ -125,7 +127,7 @@ def plan_switches(
         )
         searches.append(search)
     if levers and not drawn:
-        _check_something_to_try(levers, [search.candidates for search in searches])
+        _check_something_to_try(levers, [search.candidates for search in searches], already_on)
     starts = tuple(search.start for search in searches)
     asking = Asking(searches, budget_s)
     parts = tuple(_parts(start, blocks) for start in starts)
@@ -150,15 +152,16 @@ def plan_switches(
     )
 
 
-def _check_something_to_try(levers: Sequence[str], found: Iterable[Candidates]) -> None:
+def _check_something_to_try(levers: Sequence[str], found: Iterable[Candidates], already_on: int) -> None:
     """Raise a UserError where not one of the levers that were named can be pulled here, with the reasons."""
     chosen = chosen_levers(levers)
     reasons: dict[str, None] = {}
     for one in found:
-        if one.switches or one.slow_ways or chosen.keys() & {*one.changing}:
+        if one.switches or (already_on and one.slow_ways) or chosen.keys() & {*one.changing}:
             return
         own = (lacking for lacking in one.not_here if lacking.lever in chosen)
         reasons |= dict.fromkeys(f"{lacking.lever}: {lacking.reason}" for lacking in own)
+        reasons |= dict.fromkeys(f"{slow.lever}: it is measured with already_on" for slow in one.slow_ways)
     rule = f"names nothing that can be tried here ({'; '.join(reasons)}): name others, or none for all."
     raise UserError("levers", ", ".join(map(str, levers)), rule)
 

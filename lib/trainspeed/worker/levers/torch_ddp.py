@@ -5,17 +5,20 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+import torch
 from torch import nn
 from torch.distributed.algorithms.ddp_comm_hooks import default_hooks
 
+from trainspeed.core.format import counted
 from trainspeed.core.levers.lever import OFF, ON
 from trainspeed.core.result import Seen
-from trainspeed.worker.levers.hook import Hook, Options
+from trainspeed.worker.levers.hook import Hook, Options, Step
 
 OPTIONS = {"gradient_as_bucket_view": True, "static_graph": True, "forward_sync_buffers": False}
 # As DDP logs them, as numbers.
 LOGGED = {"gradient_as_bucket_view": 1, "static_graph": 1, "broadcast_buffers": 0}
 MIB = 2**20
+COPIES, BATCHED_COPY = "copies into and out of DDP's buckets", "aten::_foreach_copy_"
 HOOK = default_hooks.bf16_compress_hook
 
 
@@ -53,9 +56,23 @@ def _copy_options(_value: str) -> Options:
     return {"ddp": {"batched_grad_copy": True}}
 
 
-def _copy_seen(_value: str, training: Any) -> Seen:
-    batched = getattr(training.forward.model, "batched_grad_copy", False)
-    return (ON if batched else OFF), f"DDP's batched_grad_copy is {batched} after training"
+def _watch_copies(_value: str, training: Any, step: Step) -> Step:
+    """Have the first step counted for what it copies: DDP's own setting tells only what was asked."""
+
+    def watched(*batch: Any) -> Any:
+        if COPIES in training.counted:
+            return step(*batch)
+        with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU]) as profiler:
+            loss = step(*batch)
+        training.counted[COPIES] = sum(e.count for e in profiler.key_averages() if e.key == BATCHED_COPY)
+        return loss
+
+    return watched
+
+
+def _copies_seen(_value: str, training: Any) -> Seen:
+    copies = training.counted[COPIES]
+    return (ON if copies else OFF), f"{counted(copies, 'batched copy', 'batched copies')} in the first step"
 
 
 def _compress(_value: str, model: nn.Module) -> nn.Module:
@@ -71,6 +88,6 @@ def _compression_seen(value: str, training: Any) -> Seen:
 HOOKS: Mapping[str, Hook] = {
     "ddp_options": Hook(options=_options, seen=_options_seen),
     "ddp_buckets": Hook(options=_bucket_options, seen=_buckets_seen),
-    "ddp_batched_copy": Hook(options=_copy_options, seen=_copy_seen),
+    "ddp_batched_copy": Hook(options=_copy_options, step=_watch_copies, seen=_copies_seen),
     "ddp_compression": Hook(spread=_compress, seen=_compression_seen),
 }
