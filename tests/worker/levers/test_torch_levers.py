@@ -149,7 +149,10 @@ def test_ddp_takes_buckets_of_another_size_and_copies_into_them_at_once(found):
     assert how(found, "ddp buckets", "ddp_buckets").startswith("buckets of up to 5242880 bytes; ")
     assert int(how(found, "ddp buckets", "ddp_buckets").split("; ")[1].split()[0]) >= 1
     assert how(found, "ddp buckets", "ddp_batched_copy").endswith(" in the first step")
-    assert found["copies in vain"]["seen"]["ddp_batched_copy"] == ["off", "0 batched copies in the first step"]
+    assert found["copies in vain"]["seen"]["ddp_batched_copy"] == [
+        "off",
+        "0 batched copies in the first step",
+    ]
     assert apart(found, "ddp buckets", "ddp") < LAST_BITS
 
 
