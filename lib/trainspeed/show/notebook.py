@@ -83,8 +83,10 @@ def show_table(table: Styler | None) -> None:
         display(table)
 
 
-def show_folded(name: str, table: Styler) -> None:
-    """Show a long table folded behind its name; plain HTML, so it opens in any browser."""
+def show_folded(name: str, table: Styler | None) -> None:
+    """Show a long table folded behind its name, where there is one; plain HTML, so it opens in any browser."""
+    if table is None:
+        return
     display(HTML(f"<details><summary>{html.escape(name)}</summary>{table.to_html()}</details>"))
 
 

@@ -22,7 +22,7 @@ from trainspeed.worker.failures import first_line
 from trainspeed.worker.levers.hook import Hook, Options
 
 MODEL = "model"  # the scope of a plain torch.compile
-FOUND_FROM = re.compile(r"\.? Found from ?:?.*")  # before the lines of a file
+SOURCE_LINES = re.compile(r"\.? Found from ?:?.*")  # before the lines of a file
 MOST_REASONS = 2  # that a cell of a table names
 LOSS_FUNCTION = "forward_and_loss"  # of `backends.torch_parts`
 OPTIMIZERS = PurePath(torch.optim.__file__).parent
@@ -90,7 +90,7 @@ def compiled() -> Compiled:
 
 def _lines(texts: Iterable[str | None]) -> tuple[str, ...]:
     """Return the first line of each text, once; what follows are explanations, hints and places in files."""
-    return tuple(dict.fromkeys(FOUND_FROM.sub("", first_line(text)) for text in texts if text))
+    return tuple(dict.fromkeys(SOURCE_LINES.sub("", first_line(text)) for text in texts if text))
 
 
 def _because(reasons: Sequence[str]) -> str:
