@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from trainspeed.core.rounds import common_rounds
+from trainspeed.core.rounds import are_disturbed, common_rounds
 from trainspeed.core.run import Run, Status
 from trainspeed.search.switch import Switch
 
@@ -46,11 +46,13 @@ class Arm(Ran):
         group: What it shares with those.
         log_s: Logarithm of its seconds an epoch, relative to its group's in the same rounds.
         level: Mean of those logarithms over the group, relative to nothing.
+        disturbed: Whether others used the group's cores in these rounds: see `core.rounds`.
     """
 
     group: tuple[Any, ...]
     log_s: float
     level: float
+    disturbed: bool = False
 
 
 @dataclass(frozen=True)
@@ -97,7 +99,9 @@ def _in_turns(group: tuple[Any, ...], ran: Sequence[Ran]) -> list[Arm]:
         logs = [{number: math.log(own[number]) for number in rounds} for own in round_s]
         middle = {number: fmean(own[number] for own in logs) for number in rounds}
         relative = [median(own[number] - middle[number] for number in rounds) for own in logs]
-    return [Arm(one.run, one.on, group, log, level) for one, log in zip(ran, relative, strict=True)]
+    disturbed = are_disturbed([one.run for one in ran])
+    both = zip(ran, relative, strict=True)
+    return [Arm(one.run, one.on, group, log, level, disturbed) for one, log in both]
 
 
 def fit_speedups(
