@@ -8,13 +8,16 @@ import pytest
 
 import search_world
 from search_world import START, World, drive, switch, switches
+from study_data import MACHINE, make_run
 from trainspeed.core.result import Turn
 from trainspeed.core.run import Role
 from trainspeed.judge.verdict import Outcome
 from trainspeed.search.candidates import Candidates
-from trainspeed.search.feasible import again_groups
+from trainspeed.search.feasible import again_groups, alone_fit
+from trainspeed.search.known import Known
 from trainspeed.search.search import Search
 from trainspeed.search.stages import FEASIBLE_BLOCKS
+from trainspeed.search.switch import Switch, plain_trial
 
 SLOWED = 1.8  # times as long takes a trial of two threads, one of whose cores others have
 TURNS = 6
@@ -109,3 +112,32 @@ def test_without_time_for_fresh_blocks_behind_it_no_look_is_had_again():
     found = search.feasible
     assert again_groups(search.known, found, FEASIBLE_BLOCKS, disturbed=True)
     assert not again_groups(search.known, found, FEASIBLE_BLOCKS)
+
+
+ALL, ONE = ("threads", "all"), ("threads", "one")
+PLAIN = plain_trial(
+    "torch", "cnn10", batch_size=16, images_per_epoch=64, epochs=3, dataset="digits", levers=(ALL,)
+)
+THREAD = Switch(lever="threads", value="one", settings=(ONE,))
+BF16 = Switch(lever="precision", value="bf16", fields=(("precision", "bf16"),))
+
+
+@pytest.mark.parametrize(
+    ("others", "device", "tells"),
+    [(1.0, "cpu", {BF16}), (0.0, "cpu", {BF16, THREAD}), (1.0, "gpu", {BF16, THREAD})],
+)
+def test_beside_others_what_runs_on_fewer_cores_tells_nothing(others, device, tells):
+    """A look that there is no time to have again would choose what is confirmed. On a GPU's host cores hardly count."""
+
+    def look(trial):
+        turns = [
+            Turn(round=n, place=0, start_s=float(n), epoch_s=(1.0,), others_cores=others) for n in range(4)
+        ]
+        own = {"turns": tuple(turns), "machine": MACHINE | {"device": device}, "label": Role.FEASIBLE}
+        return make_run(trial=trial, study="switches", **own)
+
+    looks = [look(trial) for trial in (PLAIN, THREAD.on(PLAIN), BF16.on(PLAIN))]
+    known = Known(PLAIN, (THREAD, BF16), looks)
+
+    assert {switch for arm in known.arms(Role.FEASIBLE) for switch in arm.on} == tells
+    assert {*alone_fit(known, known.switches).log} == tells

@@ -200,9 +200,7 @@ def alone_fit(known: Known, switches: Sequence[Switch]) -> Fit:
     found = {}
     for switch in switches:
         on = known.on_with([switch])
-        own = [arm for arm in arms if arm.on == on]
-        # Where a block was left alone by others, only such blocks tell.
-        groups = {arm.group for arm in own if not arm.disturbed} or {arm.group for arm in own}
+        groups = {arm.group for arm in arms if arm.on == on}
         pair = [arm for arm in arms if arm.group in groups and (arm.on == on or not arm.on)]
         found[switch] = fit_speedups(pair, [switch])
     return Fit(
