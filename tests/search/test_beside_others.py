@@ -134,6 +134,7 @@ def test_beside_others_what_runs_on_fewer_cores_tells_nothing(others, device, te
             Turn(round=n, place=0, start_s=float(n), epoch_s=(1.0,), others_cores=others) for n in range(4)
         ]
         own = {"turns": tuple(turns), "machine": MACHINE | {"device": device}, "label": Role.FEASIBLE}
+        own |= {"in_effect": dict.fromkeys(("threads", "precision"), ("one", "as asked"))}
         return make_run(trial=trial, study="switches", **own)
 
     looks = [look(trial) for trial in (PLAIN, THREAD.on(PLAIN), BF16.on(PLAIN))]
@@ -141,3 +142,7 @@ def test_beside_others_what_runs_on_fewer_cores_tells_nothing(others, device, te
 
     assert {switch for arm in known.arms(Role.FEASIBLE) for switch in arm.on} == tells
     assert {*alone_fit(known, known.switches).log} == tells
+    search = Search(PLAIN, Candidates(switches=(THREAD, BF16)), runs=looks)
+    words = "undecided, as other processes had a core in its only look"
+    assert (str(search.decisions[THREAD]) == words) == (THREAD not in tells)
+    assert search.decisions[THREAD].is_open or THREAD in tells

@@ -85,6 +85,13 @@ class Known:
             or (arm.on not in quiet and arm.run.trial.cores == self.start.cores)
         ]
 
+    def is_spoiled(self, switch: Switch) -> bool:
+        """Whether others spoiled all looks at a switch alone."""
+        on = self.on_with([switch])
+        looks = (arms_of(self.of(Role.FEASIBLE)), self.arms(Role.FEASIBLE))
+        had, left = (any(arm.on == on for arm in arms) for arms in looks)
+        return had and not left
+
     def on_in(self, trial: Trial) -> frozenset[Switch]:
         """Return the switches that are on in a trial, slow ways among them."""
         return frozenset(switch for switch in self._all if switch.is_on(trial))

@@ -80,6 +80,8 @@ class Search(Stages):
         if self._is_shut_out(switch):
             return Decision.EXCLUDED
         untried = switch in self._long and switch not in self.elimination.in_combination
+        if self.screen is None and self.known.is_spoiled(switch):
+            return Decision.BESIDE_OTHERS
         if self.screen is None or untried:
             return Decision.SLOWER_ALONE if self._is_slower_alone(switch) else Decision.UNDECIDED
         return Decision.NOT_FASTER if switch in (*self._screened, *self._late) else Decision.OPEN
