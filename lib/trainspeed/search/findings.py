@@ -47,7 +47,7 @@ class Decision(StrEnum):
     NOT_FASTER = "dropped, as no gain was shown in combination"
     NOT_FASTER_ALONE = "dropped, as no gain was shown alone"
     UNDECIDED = "undecided, as only measured alone for lack of time"
-    BESIDE_OTHERS = "undecided, as other processes had a core in its only look"
+    DISTURBED = "undecided, as other processes had a core in its only look"
     SLOWER_ALONE = "looked slower alone, and not measured further for lack of time"
     HURTS = "hurts accuracy"
     SLOWER = "slower in fresh blocks"
@@ -70,7 +70,7 @@ class Decision(StrEnum):
         return self in (
             Decision.UNCONFIRMED,
             Decision.UNDECIDED,
-            Decision.BESIDE_OTHERS,
+            Decision.DISTURBED,
             Decision.SLOWER_ALONE,
             Decision.LOST_ALONE,
             Decision.OPEN,

@@ -81,7 +81,7 @@ class Search(Stages):
             return Decision.EXCLUDED
         untried = switch in self._long and switch not in self.elimination.in_combination
         if self.screen is None and self.known.is_spoiled(switch):
-            return Decision.BESIDE_OTHERS
+            return Decision.DISTURBED
         if self.screen is None or untried:
             return Decision.SLOWER_ALONE if self._is_slower_alone(switch) else Decision.UNDECIDED
         return Decision.NOT_FASTER if switch in (*self._screened, *self._late) else Decision.OPEN

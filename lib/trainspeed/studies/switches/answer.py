@@ -29,7 +29,7 @@ from trainspeed.search.unmeasured import where
 from trainspeed.studies.switches.views import spoiled, switch_names, took_hold
 
 NOT_MEASURED = (Decision.NOT_IN_EFFECT, Decision.FAILED)  # of such a switch no run tells
-MEASURED_ALONE = (Decision.UNDECIDED, Decision.BESIDE_OTHERS, Decision.SLOWER_ALONE)
+MEASURED_ALONE = (Decision.UNDECIDED, Decision.DISTURBED, Decision.SLOWER_ALONE)
 
 
 def answer_sentences(found: Iterable[Findings], coverage: Coverage | None = None) -> list[str]:
