@@ -10,46 +10,21 @@ import pytest
 
 from search_findings import nothing_yet, whole
 from study_data import make_run
+from switches_plan import on_one_core, planned
 from trainspeed.conduct import machine
 from trainspeed.conduct.plan import TrialSet, schedule
 from trainspeed.core.errors import UserError
-from trainspeed.core.levers.host import THREAD_VARIABLES
 from trainspeed.core.run import Role
 from trainspeed.core.runs import RunSet
 from trainspeed.search.search import Search
 from trainspeed.search.switch import Switch, combined
 from trainspeed.studies.switches import plan as plan_module
-from trainspeed.studies.switches.plan import findings, largest_first, plan_switches
-
-PARAMETERS = {
-    "frameworks": ["torch", "tensorflow"],
-    "models": ["cnn10"],
-    "levers": ["layout", "optimizer"],
-    "already_on": 1,
-    "blocks": 1,
-    "batch_blocks": 0,
-    "confirm_blocks": 9,
-    "pipeline": "arrays",
-    "batch_size": 8,
-    "image_size": 8,
-    "images_per_epoch": 16,
-    "epochs": 3,
-    "accuracy_margin": 0.5,
-    "dataset": "digits",
-    "seed": 0,
-    "budget_s": 100.0,
-}
+from trainspeed.studies.switches.plan import findings, largest_first
 
 
 @pytest.fixture(autouse=True)
 def one_core(monkeypatch):
-    monkeypatch.setattr(plan_module, "devices_here", lambda study: (1, "CPU core"))
-    for name in {name for names in THREAD_VARIABLES.values() for name in names}:
-        monkeypatch.delenv(name, raising=False)
-
-
-def planned(**changed):
-    return plan_switches(**{**PARAMETERS, **changed})
+    on_one_core(monkeypatch)
 
 
 def test_the_parts_of_a_plain_step_take_turns_with_it_and_it_runs_twice():
@@ -155,75 +130,6 @@ def test_on_a_cpu_of_several_cores_a_plain_script_has_them_all(monkeypatch):
     assert switch.words == "one thread" and switch.on(tensorflow.start).cores == 1
     monkeypatch.setattr(plan_module, "devices_here", lambda study: (2, "GPU"))
     assert planned().searches[1].start.levers == ()
-
-
-def test_a_list_without_anything_is_an_error():
-    for name in ("frameworks", "models"):
-        with pytest.raises(UserError, match=f"{name} .*name at least one, or leave the parameter out"):
-            planned(**{name: []})
-
-
-def test_levers_of_which_none_can_be_tried_are_an_error_that_says_why():
-    """It measured the plain setting, and ended well."""
-    with pytest.raises(UserError) as caught:
-        planned(frameworks=["torch"], levers=["steps_per_call", "cudnn_benchmark"])
-    assert str(caught.value) == (
-        "levers (='steps_per_call, cudnn_benchmark') names nothing that can be tried here (cudnn_benchmark: it does "
-        "nothing on a CPU; steps_per_call: a loop in Python is all that PyTorch has; CUDA graphs are a compile_mode): "
-        "name others, or none for all."
-    )
-    assert planned(levers=["steps_per_call"]), "TensorFlow has it"
-    assert planned(frameworks=["torch"], levers=["sync_every_step"]), "a brake is measured, too"
-    assert planned(frameworks=["torch"], levers=["batch_size"]), "of which there is a ladder"
-    for name, already_on, why in (
-        ("sync_every_step", 0, "sync_every_step: it is measured with already_on"),
-        ("strategy", 1, "strategy: it comes with devices: name that"),
-    ):
-        with pytest.raises(UserError, match=why):
-            planned(frameworks=["torch"], levers=[name], already_on=already_on)
-
-
-def test_an_older_report_is_drawn_whatever_its_session_asked_for(monkeypatch):
-    """What is an error today was a row once: without its own parameters a page would be drawn without its runs."""
-    monkeypatch.setattr(plan_module, "current", lambda: SimpleNamespace(render_from=Path("old")))
-    own = SimpleNamespace(runs=(make_run(study="switches"),))
-    monkeypatch.setattr(plan_module, "recorded", lambda *_, **__: own)
-    monkeypatch.setattr(plan_module, "cores_here", lambda study: 2)
-
-    assert planned(frameworks=["torch"], levers=["precision=bf17"]).searches
-    assert planned(frameworks=["torch"], levers=["steps_per_call"]).searches
-
-
-@pytest.mark.parametrize(
-    ("pipeline", "fields"),
-    [
-        ("arrays", ("arrays", 0, False)),
-        ("resize", ("resize", 0, False)),
-        ("generator", ("generator", 0, True)),
-        ("processes", ("processes", 7, True)),
-        ("threads", ("threads", 7, True)),
-    ],
-)
-def test_a_plain_pipeline_with_workers_has_as_many_as_are_tried_first(monkeypatch, pipeline, fields):
-    monkeypatch.setattr(plan_module, "cores_here", lambda study: 8)
-    (search,) = planned(frameworks=["torch"], pipeline=pipeline).searches
-
-    start = search.start
-    assert (start.pipeline, start.workers, start.augment) == fields
-
-
-@pytest.mark.parametrize("seed", [-1, 2**30 + 1, 99999999999999999999])
-def test_a_seed_leaves_room_for_what_blocks_add_to_it(seed):
-    """With a larger one, no group of a search could be made; a trial of an older ledger may have it."""
-    with pytest.raises(UserError, match=r"seed .* must be a whole number from 0 to 1073741824"):
-        planned(seed=seed)
-    most = planned(seed=2**30, frameworks=["torch"])
-    assert all(trial.seed >= 2**30 for part in most.others for trial in part.trials)
-
-
-def test_a_pipeline_that_there_is_not_is_an_error():
-    with pytest.raises(UserError, match="pipeline 'proceses': did you mean 'processes'"):
-        planned(pipeline="proceses")
 
 
 def test_a_plain_script_has_as_many_threads_as_the_user_has_set(monkeypatch):

@@ -1,0 +1,90 @@
+"""What the terminal says of runs without a result, and of a report that was interrupted."""
+
+import pytest
+
+import trainspeed.report.notebooks
+from report_helper import INTERRUPTED, Kernels, measured, tiny_folder
+from trainspeed.report.run import render, report
+
+
+@pytest.fixture
+def folder(tmp_path):
+    return tiny_folder(tmp_path / "notebooks")
+
+
+@pytest.fixture
+def out(tmp_path):
+    return tmp_path / "out"
+
+
+@pytest.fixture
+def kernels(monkeypatch):
+    stand_in = Kernels()
+    monkeypatch.setattr(trainspeed.report.notebooks, "execute", stand_in)
+    return stand_in
+
+
+CRASHED = {"status": "crashed", "reason": "ValueError: no model\nand more"}
+ABSENT = {"status": "unsupported", "reason": "no such instructions here"}
+
+
+@pytest.mark.parametrize(
+    ("runs", "code", "line"),
+    [
+        ([CRASHED, CRASHED, ABSENT], 1, "3 of 3 runs gave no result: crashed: ValueError: no model"),
+        ([{}, CRASHED, ABSENT], 0, "1 of 3 runs gave no result: crashed: ValueError: no model"),
+        ([{}, ABSENT], 0, None),
+        ([ABSENT], 1, "1 of 1 run gave no result: unsupported: no such instructions here"),
+        ([{}], 0, None),
+        ([], 0, None),
+    ],
+)
+def test_runs_without_a_result_are_told_in_the_terminal(kernels, folder, out, capsys, runs, code, line):
+    """A model that could not be trained at all ended "ok", and a script that called it went on."""
+    kernels.runs = {"layout": runs}
+
+    assert report(out=out, folder=folder) == code
+    assert f"layout: ok{f': {line}' if line else ''}\n" in capsys.readouterr().out
+
+
+def test_runs_of_an_older_session_are_not_told_again(kernels, folder, out, capsys):
+    kernels.runs = {"layout": [CRASHED]}
+    report(out=out, folder=folder)
+    kernels.runs = {}
+    capsys.readouterr()
+
+    assert report(out=out, folder=folder) == 0
+    assert "layout: ok\n" in capsys.readouterr().out
+
+
+def test_a_run_that_was_mended_by_resuming_is_no_failure(kernels, folder, out, capsys):
+    kernels.runs = {"layout": [CRASHED]}
+    assert report(out=out, folder=folder) == 1
+    kernels.runs = {"layout": [{}]}
+    capsys.readouterr()
+
+    assert report(out=out, folder=folder, resume=True) == 0
+    assert "layout: ok\n" in capsys.readouterr().out
+
+
+def test_runs_of_the_front_page_count_too(kernels, folder, out, capsys):
+    kernels.runs = {"summary": [CRASHED]}
+
+    assert report(out=out, folder=folder, notebooks=["summary"]) == 1
+    assert (
+        "summary: ok: 1 of 1 run gave no result: crashed: ValueError: no model\n" in capsys.readouterr().out
+    )
+
+
+HOW_TO_GO_ON = "What was measured is kept: the same command with RESUME=1 goes on.\n"
+
+
+def test_an_interrupted_report_says_how_to_go_on(kernels, folder, out, capsys):
+    kernels.ends = {"amp": INTERRUPTED}
+    report(out=out, folder=folder)
+    assert HOW_TO_GO_ON in capsys.readouterr().out
+
+    kernels.ends = {"amp": INTERRUPTED}
+    measured(out, "amp", "1")
+    render(out=out, folder=folder)
+    assert HOW_TO_GO_ON not in capsys.readouterr().out
