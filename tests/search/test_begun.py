@@ -12,6 +12,7 @@ from trainspeed.core.levers.registry import LEVERS
 from trainspeed.core.run import Role
 from trainspeed.search.candidates import Candidates
 from trainspeed.search.confirm import plan_confirmation
+from trainspeed.search.screen import screen_groups
 from trainspeed.search.search import Search
 
 WORLD = World(gains={0: 0.2, 1: 0.15, 2: 0.1, 3: 0.08, 4: -0.1}, outliers=0.0, crashes=0.0)
@@ -64,3 +65,15 @@ def test_no_race_begins_once_a_screen_has_begun(monkeypatch):
     late = [run for run in found.runs if run.role in (Role.FEASIBLE, Role.SCREEN)][:-1]
     assert any(run.role is Role.SCREEN for run in late)
     assert all(Role.of(sets.label) is Role.SCREEN for sets in replace(both, runs=late).wanted())
+
+
+def test_a_screen_that_left_no_column_empty_goes_on_with_all_its_switches():
+    """As older searches of 16 switches had it."""
+    full = Search(START, Candidates(switches=switches(16)))
+    looks = drive(full, WORLD, fits=lambda one: one.label == Role.FEASIBLE)
+    groups = screen_groups(looks.search.known, switches(16), 16)
+    planned = schedule([group.trial_set(START) for group in groups], 0)
+    begun = replace(full, runs=[*looks.runs, *(WORLD.run(one) for one in planned[:6])])
+    assert {one.label for one in begun.wanted()} == {"screen: 16"}
+    whole = replace(full, runs=[*looks.runs, *(WORLD.run(one) for one in planned)])
+    assert len(whole.screen.estimates) == 16 and not whole.screen.empty

@@ -1,28 +1,38 @@
 """Designs tell of every switch: balanced, folded, and near to all that are on."""
 
+from collections import Counter
 from itertools import combinations, product
 
 import pytest
 
 from search_world import switch, switches
-from trainspeed.search.design import covers, hadamard, leave_out_blocks, mirror_pairs, without_switches
+from trainspeed.search.design import (
+    COLUMNS,
+    covers,
+    hadamard,
+    leave_out_blocks,
+    mirror_pairs,
+    without_switches,
+)
 from trainspeed.search.switch import Switch
 
 COMPILE = Switch(lever="compile", value="on", fields=(("compile", True),))
 MODE = Switch(lever="mode", value="max", fields=(("compile", True),), settings=(("mode", "max"),))
 
 
-@pytest.mark.parametrize("order", [1, 2, 8, 16, 32])
+@pytest.mark.parametrize("order", [1, 2, *COLUMNS])
 def test_rows_of_a_hadamard_matrix_are_orthogonal(order):
     rows = hadamard(order)
     products = {sum(a * b for a, b in zip(*two, strict=True)) for two in combinations(rows, 2)}
-    assert len(rows) == order
+    assert len(rows) == order and {len(row) for row in rows} == {order}
     assert products <= {0}
+    assert set(rows[0]) == {1} and {row[0] for row in rows} == {1}
 
 
-def test_a_hadamard_matrix_of_sylvester_has_a_power_of_two():
-    with pytest.raises(ValueError, match="power of 2, such as 16"):
-        hadamard(12)
+@pytest.mark.parametrize("order", [0, 10, 28])
+def test_there_is_no_hadamard_matrix_of_other_orders(order):
+    with pytest.raises(ValueError, match="power of 2, such as 16, or one of 12, 20, 24"):
+        hadamard(order)
 
 
 def test_the_first_pair_is_all_and_none():
@@ -34,12 +44,13 @@ def test_mirror_pairs_switch_every_lever_within_each_pair():
         assert sorted((*row, *mirror), key=lambda one: one.lever) == list(switches(14))
 
 
-def test_any_three_switches_have_all_their_combinations_equally_often():
+@pytest.mark.parametrize("columns", [8, 12, 16, 20])
+def test_any_three_switches_have_all_their_combinations_equally_often(columns):
     """Then no main effect holds an interaction of two: resolution IV."""
-    arms = [set(arm) for pair in mirror_pairs(switches(16), 16) for arm in pair]
-    for three in combinations(switches(16), 3):
-        seen = [tuple(one in arm for one in three) for arm in arms]
-        assert all(seen.count(combination) == 4 for combination in product((True, False), repeat=3))
+    arms = [set(arm) for pair in mirror_pairs(switches(columns), columns) for arm in pair]
+    for three in combinations(switches(columns), 3):
+        seen = Counter(tuple(one in arm for one in three) for arm in arms)
+        assert [seen[each] for each in product((True, False), repeat=3)] == [columns / 4] * 8
 
 
 def test_more_switches_than_columns_are_refused():

@@ -20,10 +20,10 @@ def levers(monkeypatch):
     search_world.register(monkeypatch)
 
 
-def screened(world, count=14, lost=()):
-    """Return what is known after a screen of so many switches with 16 columns; lost are numbers of pairs."""
+def screened(world, count=14, lost=(), columns=16):
+    """Return what is known after a screen of so many switches; lost are numbers of pairs."""
     known = Known(START, switches(count))
-    groups = [g for n, g in enumerate(screen_groups(known, switches(count), 16)) if n not in lost]
+    groups = [g for n, g in enumerate(screen_groups(known, switches(count), columns)) if n not in lost]
     planned = schedule([group.trial_set(START) for group in groups], 0)
     return Known(START, switches(count), [world.run(one) for one in planned])
 
@@ -33,12 +33,14 @@ def quiet(**planted):
     return World(**{"sd": 1e-3, "drift": 0.0, "outliers": 0.0, "crashes": 0.0, **planted})
 
 
-def test_a_screen_finds_what_was_planted_through_drift():
-    world = quiet(gains={0: 0.2, 5: -0.1, 13: 0.03}, drift=0.3)
-    found = screen(screened(world), switches(14), {})
+@pytest.mark.parametrize(("count", "columns"), [(6, 8), (11, 12), (14, 16), (19, 20), (23, 24)])
+def test_a_screen_finds_what_was_planted_through_drift(count, columns):
+    world = quiet(gains={0: 0.2, 5: -0.1, count - 1: 0.03}, drift=0.3)
+    found = screen(screened(world, count, columns=columns), switches(count), {})
     gains = {one.switches[0]: one.log for one in found.estimates}
-    assert gains == pytest.approx({s: world.gains.get(n, 0.0) for n, s in enumerate(switches(14))}, abs=0.002)
-    assert (found.pairs, found.planned, len(found.empty)) == (16, 16, 2)
+    expected = {s: world.gains.get(n, 0.0) for n, s in enumerate(switches(count))}
+    assert gains == pytest.approx(expected, abs=0.003)
+    assert (found.pairs, found.planned, len(found.empty)) == (columns, columns, columns - count)
 
 
 def test_an_interaction_of_two_is_in_no_other_switch():
@@ -73,9 +75,11 @@ def test_lenths_error_leaves_out_what_is_active():
     assert lenth_error([0.1] * 3) is None
 
 
-def test_the_model_names_two_that_pay_only_together():
-    known = screened(quiet(gains={0: 0.2}, together={(2, 3): 0.15}, sd=0.01, drift=0.01))
-    found = model(known.arms(Role.SCREEN), switches(14))
+@pytest.mark.parametrize(("count", "columns"), [(11, 12), (14, 16), (19, 20)])
+def test_the_model_names_two_that_pay_only_together(count, columns):
+    world = quiet(gains={0: 0.2}, together={(2, 3): 0.15}, sd=0.01, drift=0.01)
+    known = screened(world, count, columns=columns)
+    found = model(known.arms(Role.SCREEN), switches(count))
     (one,) = found.interactions
     assert (switch(2), switch(3)) in [one.pair, *one.aliases]
     assert one.log == pytest.approx(0.15, abs=4 * one.se)
@@ -96,12 +100,13 @@ def test_an_outlier_moves_no_estimate_far():
     assert max(abs(before[one].log - after[one].log) for one in before) < 0.012
 
 
-def test_noise_has_no_interactions():
-    """Of 91 pairs in each of 30 screens."""
+@pytest.mark.parametrize(("count", "columns"), [(11, 12), (14, 16)])
+def test_noise_has_no_interactions(count, columns):
+    """Of 55 or 91 pairs in each of 30 screens."""
     told = 0
     for seed in range(30):
-        known = screened(World(seed=seed, crashes=0.0, gains={0: 0.1, 1: 0.2}))
-        told += len(model(known.arms(Role.SCREEN), switches(14)).interactions)
+        known = screened(World(seed=seed, crashes=0.0, gains={0: 0.1, 1: 0.2}), count, columns=columns)
+        told += len(model(known.arms(Role.SCREEN), switches(count)).interactions)
     assert told <= 2
 
 

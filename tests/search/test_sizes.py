@@ -15,7 +15,7 @@ from trainspeed.search.feasible import SEEDS_APART, SWITCHES_PER_GROUP, feasible
 from trainspeed.search.findings import Decision
 from trainspeed.search.known import Known
 from trainspeed.search.search import Search
-from trainspeed.search.sizes import Costs, Sizes, costs_of, long_switches
+from trainspeed.search.sizes import Costs, Sizes, columns_for, costs_of, long_switches, most_switches
 from trainspeed.search.switch import combined, plain_trial
 
 COMPILER = 1
@@ -130,6 +130,14 @@ def test_what_is_too_long_for_a_screen_runs_beside_the_others_some_times_or_once
     assert once_s == pytest.approx(screen_s + together_s + fresh_s + control_s)
     assert long_switches(costs, switches(4)) == long
     assert long_switches(Costs(plain_s=4.0, more_s=costs.more_s), switches(4)) == ()
+
+
+@pytest.mark.parametrize(
+    ("count", "columns"), [(1, 8), (6, 8), (7, 12), (11, 12), (15, 16), (16, 20), (31, 32), (40, 32)]
+)
+def test_a_screen_has_the_fewest_columns_of_which_one_stays_empty(count, columns):
+    assert columns_for(count) == columns
+    assert most_switches(columns) < columns and most_switches(0) == 0
 
 
 def test_a_screen_is_reckoned_with_half_of_the_switches_on():

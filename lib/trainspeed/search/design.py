@@ -8,21 +8,40 @@ from collections.abc import Sequence
 from trainspeed.search.switch import Set, Switch
 
 PARTS = 4  # arms of a leave-out block: each switch is off in one of them, and on in three
-COLUMNS = (8, 16, 32)  # of a screen
+COLUMNS = (8, 12, 16, 20, 24, 32)  # of a screen
+PRIMES = {12: 11, 20: 19, 24: 23}  # order of a matrix -> the prime of its Paley construction
 
 
 def hadamard(order: int) -> tuple[tuple[int, ...], ...]:
-    """Return Sylvester's Hadamard matrix: order rows of +1 and -1, any two of which differ in half of their places.
+    """Return a Hadamard matrix: order rows of +1 and -1, any two of which differ in half of their places.
+
+    Its first row and its first column are +1 alone. It is Sylvester's, or Paley's of a prime.
 
     Raises:
-        ValueError: The order is no power of 2.
+        ValueError: The order is no power of 2, and none of `PRIMES`.
+    Source: R. E. A. C. Paley, On Orthogonal Matrices, Journal of Mathematics and Physics 12 (1933), 311-320; R. L.
+        Plackett, J. P. Burman, The Design of Optimum Multifactorial Experiments, Biometrika 33 (1946), 305-325.
     """
+    if order in PRIMES:
+        return _of_a_prime(PRIMES[order])
     if order < 1 or order & (order - 1):
-        raise ValueError(f"order (={order!r}) must be a power of 2, such as 16.")
+        orders = ", ".join(map(str, PRIMES))
+        raise ValueError(f"order (={order!r}) must be a power of 2, such as 16, or one of {orders}.")
     rows: tuple[tuple[int, ...], ...] = ((1,),)
     while len(rows) < order:
         rows = (*(row + row for row in rows), *(row + tuple(-sign for sign in row) for row in rows))
     return rows
+
+
+def _of_a_prime(prime: int) -> tuple[tuple[int, ...], ...]:
+    """Return Paley's matrix of a prime that is 3 modulo 4, by which numbers are squares modulo the prime."""
+    squares = {number * number % prime for number in range(1, prime)}
+    rows = [(1,) * (prime + 1)]
+    for row in range(prime):
+        # A -1 where the difference is a square, and where it is 0: the rest are +1.
+        signs = (-1 if column == row or (column - row) % prime in squares else 1 for column in range(prime))
+        rows.append((1, *signs))
+    return tuple(rows)
 
 
 def mirror_pairs(switches: Sequence[Switch], columns: int) -> list[tuple[Set, Set]]:

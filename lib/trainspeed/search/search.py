@@ -16,7 +16,7 @@ from trainspeed.search.feasible import feasible, was_seen
 from trainspeed.search.findings import Decision, Effect, Feasible, Findings, Race, Stage, Unmeasured
 from trainspeed.search.race import race_groups
 from trainspeed.search.screen import screen_groups
-from trainspeed.search.sizes import options
+from trainspeed.search.sizes import most_switches, options
 from trainspeed.search.stages import Stages
 from trainspeed.search.switch import Set, Switch, combined
 
@@ -180,7 +180,9 @@ class Search(Stages):
         fresh = confirm.plan_confirmation(self.known, self.promising, found.estimates, sizes.confirm, LARGE)
         groups = {
             Stage.RACE: [group for own in self._rivals for group in race_groups(self.known, own)],
-            Stage.SCREEN: screen_groups(self.known, self.entered[: sizes.columns], sizes.columns),
+            Stage.SCREEN: screen_groups(
+                self.known, self.entered[: most_switches(sizes.columns)], sizes.columns
+            ),
             Stage.ELIMINATE: round_groups(self.known, found.first, 1, sizes.eliminate),
         }
         roles = (Role.RACE, Role.SCREEN, f"{Role.ELIMINATE}1/")

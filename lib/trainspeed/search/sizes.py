@@ -6,7 +6,7 @@ What is left out where time is short, in this order:
 2. half of the blocks of the elimination;
 3. all that are left out in the fresh blocks, of which there are 6: they say what all bring together, and no more;
 4. the elimination, first half of what is left of it: the screen decides what is confirmed;
-5. columns of the screen: 16 and then 8, for the switches that are quickest alone;
+5. columns of the screen: 24, 20, 16, 12 and then 8, for the switches that are quickest alone;
 6. the races: what was seen of each alone decides;
 7. the screen: what was seen of each alone decides, and the fresh blocks;
 8. what was not looked at alone yet, in the reverse of the registry's order: see `stages`.
@@ -171,8 +171,16 @@ def options(count: int, confirm: int) -> list[Sizes]:
 
 
 def columns_for(count: int) -> int:
-    """Return how many columns a screen of so many switches has: of 8 two are empty, or the noise cannot be told."""
-    return next((c for c in COLUMNS if c >= count + (2 if c == COLUMNS[0] else 0)), COLUMNS[-1])
+    """Return how many columns a screen of so many switches has, or of as many of them as fit."""
+    return next((columns for columns in COLUMNS if most_switches(columns) >= count), COLUMNS[-1])
+
+
+def most_switches(columns: int) -> int:
+    """Return how many switches a screen has columns for; at least one stays empty, so that it shows the noise.
+
+    Of 8 two do, or there are too few contrasts to tell it from effects.
+    """
+    return max(0, columns - (2 if columns == COLUMNS[0] else 1))
 
 
 def sizes_for(

@@ -35,7 +35,7 @@ from trainspeed.search.in_time import USUAL_BLOCKS, TimeLeft
 from trainspeed.search.known import ArmGroup
 from trainspeed.search.race import race_groups
 from trainspeed.search.screen import columns_of, screen, screen_groups
-from trainspeed.search.sizes import ELIMINATE_BLOCKS, SPARE, TOGETHER_RUNS, costs_of
+from trainspeed.search.sizes import ELIMINATE_BLOCKS, SPARE, TOGETHER_RUNS, costs_of, most_switches
 from trainspeed.search.switch import Set
 from trainspeed.search.together import Together
 from trainspeed.search.toggle import begun_toggle, toggle_groups
@@ -65,9 +65,12 @@ class Stages(Entrants):
 
     @property
     def _screened(self) -> Set:
-        """The switches that a screen has columns for: the quickest alone, in the registry's order."""
+        """The switches of the screen, in the registry's order: of one that has not begun the quickest alone."""
+        begun = frozenset().union(*(one.on for one in self.known.of(Role.SCREEN)))
+        if begun:
+            return tuple(switch for switch in self.entered if switch in begun)
         ranked = sorted(self.entered, key=lambda s: -self._alone[s].log if s in self._alone else 0.0)
-        return tuple(switch for switch in self.entered if switch in ranked[: self._columns])
+        return tuple(switch for switch in self.entered if switch in ranked[: most_switches(self._columns)])
 
     @cached_property
     def elimination(self) -> Elimination:
