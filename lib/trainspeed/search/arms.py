@@ -46,7 +46,7 @@ class Arm(Ran):
         group: What it shares with those.
         log_s: Logarithm of its seconds an epoch, relative to its group's in the same rounds.
         level: Mean of those logarithms over the group, relative to nothing.
-        disturbed: Whether others used the group's cores in these rounds: see `core.rounds`. On a GPU they hardly count.
+        disturbed: Whether others used the group's cores in these rounds: see `core.rounds`.
     """
 
     group: tuple[Any, ...]
@@ -99,7 +99,7 @@ def _in_turns(group: tuple[Any, ...], ran: Sequence[Ran]) -> list[Arm]:
         logs = [{number: math.log(own[number]) for number in rounds} for own in round_s]
         middle = {number: fmean(own[number] for own in logs) for number in rounds}
         relative = [median(own[number] - middle[number] for number in rounds) for own in logs]
-    disturbed = are_disturbed([one.run for one in ran]) and ran[0].run.machine.get("device") != "gpu"
+    disturbed = are_disturbed([one.run for one in ran])
     both = zip(ran, relative, strict=True)
     return [Arm(one.run, one.on, group, log, level, disturbed) for one, log in both]
 

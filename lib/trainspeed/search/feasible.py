@@ -13,7 +13,7 @@ from trainspeed.core.programs import again_s
 from trainspeed.core.result import TF32_WORK, EffectivePrecision, Seen, tf32_text
 from trainspeed.core.run import Role, Run, Status
 from trainspeed.judge.comparison import judge_runs
-from trainspeed.search.arms import Fit, Ran, arms_of, fit_speedups
+from trainspeed.search.arms import Fit, fit_speedups
 from trainspeed.search.findings import Effect, Feasible
 from trainspeed.search.known import ArmGroup, Known
 from trainspeed.search.switch import Switch
@@ -37,30 +37,22 @@ def alone_groups(known: Known, switches: Sequence[Switch], blocks: int, label: s
     return groups
 
 
-def again_groups(
-    known: Known, found: Sequence[Feasible], blocks: int, *, disturbed: bool = False
-) -> list[ArmGroup]:
+def again_groups(known: Known, found: Sequence[Feasible], blocks: int) -> list[ArmGroup]:
     """Return once more those that gave no time, as where they or the plain trial beside them crashed.
 
-    What would end the same again is not among them.
-
-    Args:
-        disturbed: Whether those are, too, that others disturbed. Who takes the core of one of two threads makes what
-            has one look faster: TensorFlow's fresh blocks were of one thread once, by a look beside a burst.
+    So do looks that others spoiled: see `Known.arms`. What would end the same again is not among them.
     """
     first = alone_groups(known, [one.switch for one in found], blocks, Role.FEASIBLE)
     behind = SEEDS_APART * len(first)
     ran = known.of(Role.FEASIBLE)
     final = {one.on for one in ran if one.run.is_final}
-    at_first = [one for one in ran if one.run.trial.seed < known.start.seed + behind]
-    once = {one.on for one in at_first}
-    beside_others = {arm.on for arm in arms_of(at_first) if arm.disturbed}
+    once = {one.on for one in ran if one.run.trial.seed < known.start.seed + behind}
     open_ = [
         one.switch
         for one in found
         if (on := known.on_with([one.switch])) in once
         and on not in final
-        and ((disturbed and on in beside_others) or not _timed_at_first(one, known, behind))
+        and not _timed_at_first(one, known, behind)
     ]
     again = alone_groups(known, open_, blocks, Role.FEASIBLE)
     return [replace(group, seed=group.seed + behind) for group in again]
@@ -109,7 +101,7 @@ def feasible(
         most_seed: Runs of larger seeds are left aside.
     """
     alone = known.on_with([switch])
-    own = _left_alone([one for one in known.of(label) if one.run.trial.seed <= most_seed], alone)
+    own = [one for one in known.of(label) if one.run.trial.seed <= most_seed]
     with_it = [one.run for one in own if one.on == alone]
     # The groups have plain trials of their own, and blocks are numbered in each.
     groups = {run.trial.seed - run.block for run in with_it}
@@ -119,7 +111,9 @@ def feasible(
     # One that crashed once and then ran well is fit to be tried.
     failed = next((run for run in bad if run.is_final or not ended), None)
     plain = [run for run in without if run.status is Status.OK]
-    pair = judge_runs(plain, ended) if ended and plain else None
+    spoiled = known.spoiled_seeds(alone)
+    told = [run for run in ended if run.trial.seed not in spoiled]
+    pair = judge_runs(plain, told) if told and plain else None
     timed, plain_timed = _with_first_epochs(ended, plain), _with_first_epochs(plain, ended)
     return Feasible(
         switch=switch,
@@ -138,17 +132,6 @@ def feasible(
         peak_memory_bytes=_median(ended, lambda run: run.peak_memory_bytes),
         plain_peak_memory_bytes=_median(plain, lambda run: run.peak_memory_bytes),
     )
-
-
-def _left_alone(ran: Sequence[Ran], on: frozenset[Switch]) -> list[Ran]:
-    """Return runs without those of blocks that others disturbed, where what is on had one that was left alone."""
-    disturbed: dict[int, bool] = {}
-    own = {one.run.trial.seed for one in ran if one.on == on}
-    for arm in arms_of(ran):
-        if arm.run.trial.seed in own:
-            disturbed[arm.run.trial.seed] = arm.disturbed
-    away = {seed for seed, is_disturbed in disturbed.items() if is_disturbed}
-    return [one for one in ran if len(away) == len(disturbed) or one.run.trial.seed not in away]
 
 
 def seen_of(switch: Switch, run: Run) -> dict[str, Seen]:

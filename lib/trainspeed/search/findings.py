@@ -47,7 +47,7 @@ class Decision(StrEnum):
     NOT_FASTER = "dropped, as no gain was shown in combination"
     NOT_FASTER_ALONE = "dropped, as no gain was shown alone"
     UNDECIDED = "undecided, as only measured alone for lack of time"
-    DISTURBED = "undecided, as other processes had a core in its only look"
+    DISTURBED = "undecided, as other processes had a core while it was measured alone"
     SLOWER_ALONE = "looked slower alone, and not measured further for lack of time"
     HURTS = "hurts accuracy"
     SLOWER = "slower in fresh blocks"

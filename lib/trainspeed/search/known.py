@@ -9,10 +9,13 @@ from functools import cached_property
 from trainspeed.conduct.plan import TrialSet
 from trainspeed.core.errors import UserError
 from trainspeed.core.factors import TRAINING
+from trainspeed.core.levers.host import HALF_THREADS, ONE_THREAD
 from trainspeed.core.run import Role, Run, Status
 from trainspeed.core.trial import Trial
 from trainspeed.search.arms import Arm, Ran, arms_of
 from trainspeed.search.switch import Set, Switch, combined
+
+FEWER_THREADS = {ONE_THREAD, HALF_THREADS}  # than a plain script has
 
 
 @dataclass(frozen=True)
@@ -71,26 +74,33 @@ class Known:
         return [r for r in self.ran if r.run.label in labels or (begins and r.run.label.startswith(begins))]
 
     def arms(self, *labels: str) -> list[Arm]:
-        """Return the arms of these labels, but for looks that others spoiled: see `arms_of`.
+        """Return the arms of these labels, but for looks and races that others spoiled: see `arms_of`.
 
-        Of what was left alone in a look, only such looks tell. What runs on other cores than the plain trial tells
-        nothing beside others: one thread looked 1.2 times as fast as two, one of which had no core.
+        What has fewer threads than the plain trial tells nothing beside others there: one thread looked 1.2 times as
+        fast as two, of which one had no core.
         """
-        arms = arms_of(self.of(*labels))
-        quiet = {arm.on for arm in arms if arm.run.label == Role.FEASIBLE and not arm.disturbed}
-        return [
-            arm
-            for arm in arms
-            if not (arm.disturbed and arm.on and arm.run.label == Role.FEASIBLE)
-            or (arm.on not in quiet and arm.run.trial.cores == self.start.cores)
-        ]
+        return [arm for arm in arms_of(self.of(*labels)) if not self._is_spoiled(arm)]
+
+    def _is_spoiled(self, arm: Arm) -> bool:
+        alone = arm.run.role in (Role.FEASIBLE, Role.RACE)
+        fewer = FEWER_THREADS & {*arm.run.trial.levers} - {*self.start.levers}
+        return alone and arm.disturbed and bool(fewer)
+
+    @cached_property
+    def _alone(self) -> list[Arm]:
+        """The arms of all looks and races."""
+        return arms_of(self.of(Role.FEASIBLE, Role.RACE))
+
+    def spoiled_seeds(self, on: frozenset[Switch]) -> set[int]:
+        """Return the seeds of looks at what is on that others spoiled."""
+        own = [arm for arm in self._alone if arm.on == on and arm.run.role is Role.FEASIBLE]
+        return {arm.run.trial.seed for arm in own if self._is_spoiled(arm)}
 
     def is_spoiled(self, switch: Switch) -> bool:
-        """Whether others spoiled all looks at a switch alone."""
+        """Whether others spoiled each look at a switch alone, and each race."""
         on = self.on_with([switch])
-        looks = (arms_of(self.of(Role.FEASIBLE)), self.arms(Role.FEASIBLE))
-        had, left = (any(arm.on == on for arm in arms) for arms in looks)
-        return had and not left
+        spoiled = [self._is_spoiled(arm) for arm in self._alone if arm.on == on]
+        return bool(spoiled) and all(spoiled)
 
     def on_in(self, trial: Trial) -> frozenset[Switch]:
         """Return the switches that are on in a trial, slow ways among them."""

@@ -66,6 +66,8 @@ class Search(Stages):
             return early[one.effect]
         if found and switch in found.on:
             return self._confirmed(found, switch)
+        if self.known.is_spoiled(switch) and not self._was_combined(switch):
+            return Decision.DISTURBED
         if switch in (*self._apart, *self._long) and switch not in self._late:
             return Decision.NOT_FASTER_ALONE if switch in self._alone else Decision.OPEN
         if switch not in self.entered and switch not in self._late:
@@ -80,11 +82,14 @@ class Search(Stages):
         if self._is_shut_out(switch):
             return Decision.EXCLUDED
         untried = switch in self._long and switch not in self.elimination.in_combination
-        if self.screen is None and self.known.is_spoiled(switch):
-            return Decision.DISTURBED
         if self.screen is None or untried:
             return Decision.SLOWER_ALONE if self._is_slower_alone(switch) else Decision.UNDECIDED
         return Decision.NOT_FASTER if switch in (*self._screened, *self._late) else Decision.OPEN
+
+    def _was_combined(self, switch: Switch) -> bool:
+        """Whether runs tell of a switch beside others."""
+        screened = self.screen is not None and switch in self._screened
+        return screened or switch in self.elimination.in_combination
 
     def _is_slower_alone(self, switch: Switch) -> bool:
         return switch in self._alone and self._alone[switch].log < 0

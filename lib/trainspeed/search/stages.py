@@ -7,7 +7,6 @@ that has begun stays as it is, and none before it goes on, or what it began with
 
 from __future__ import annotations
 
-import math
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -23,13 +22,7 @@ from trainspeed.search.claims import Confirmation
 from trainspeed.search.design import without_switches
 from trainspeed.search.eliminate import Elimination
 from trainspeed.search.entrants import Entrants
-from trainspeed.search.feasible import (
-    SWITCHES_PER_GROUP,
-    again_groups,
-    alone_groups,
-    look_groups,
-    looks_had,
-)
+from trainspeed.search.feasible import again_groups, alone_groups, look_groups, looks_had
 from trainspeed.search.findings import Screen
 from trainspeed.search.in_time import USUAL_BLOCKS, TimeLeft
 from trainspeed.search.known import ArmGroup
@@ -147,9 +140,7 @@ class Stages(Entrants):
         known = self.known
         if not known.of(Role.TOGETHER, Role.TOGGLE):
             yield from self._first_looks()
-            switches = len(self.candidates.switches)
-            again = self._has_time_to_look(switches + math.ceil(switches / SWITCHES_PER_GROUP))
-            yield again_groups(known, self.feasible, FEASIBLE_BLOCKS, disturbed=again)
+            yield again_groups(known, self.feasible, FEASIBLE_BLOCKS)
             if self._sizes.races and not known.of(Role.SCREEN, Role.ELIMINATE):
                 yield [group for own in self._rivals for group in race_groups(known, own)]
             if self._columns and self._screened:
@@ -170,14 +161,10 @@ class Stages(Entrants):
             yield groups
             return
         for group in groups:
-            if self._has_time_to_look(len(group.arms)):
+            runs = [one.run.busy_s for one in self.known.ran]
+            ahead = len(group.arms) + TOGETHER_RUNS + 3 * min(MIN_BLOCKS, self.confirm_blocks)
+            if not runs or SPARE * (sum(runs) + fmean(runs) * ahead) <= self.budget_s:
                 yield [replace(group, limit_s=max(LEAST_LOOK_S, LOOK_SHARE * self.budget_s))]
-
-    def _has_time_to_look(self, runs: int) -> bool:
-        """Return whether so many runs leave time for fresh blocks of what they find."""
-        had = [one.run.busy_s for one in self.known.ran]
-        ahead = runs + TOGETHER_RUNS + 3 * min(MIN_BLOCKS, self.confirm_blocks)
-        return self.budget_s is None or not had or SPARE * (sum(had) + fmean(had) * ahead) <= self.budget_s
 
     def _more_looks(self) -> Iterable[list[ArmGroup]]:
         """Yield the groups of the next look at what looked quick alone, where there is no screen.

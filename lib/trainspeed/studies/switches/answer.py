@@ -29,7 +29,7 @@ from trainspeed.search.unmeasured import where
 from trainspeed.studies.switches.views import spoiled, switch_names, took_hold
 
 NOT_MEASURED = (Decision.NOT_IN_EFFECT, Decision.FAILED)  # of such a switch no run tells
-MEASURED_ALONE = (Decision.UNDECIDED, Decision.DISTURBED, Decision.SLOWER_ALONE)
+MEASURED_ALONE = (Decision.UNDECIDED, Decision.SLOWER_ALONE)
 
 
 def answer_sentences(found: Iterable[Findings], coverage: Coverage | None = None) -> list[str]:
@@ -92,6 +92,13 @@ def _answer(found: Findings, more: str) -> str:
         return (
             f"undecided: {counted(len(alone), 'switch', 'switches')} of {len(found.decisions)} had time to be measured "
             f"alone, and no more; {more}."
+        )
+    if disturbed := with_decision(found, Decision.DISTURBED):
+        count = counted(len(disturbed), "switch", "switches")
+        was = "was" if len(disturbed) == 1 else "were"
+        return (
+            f"undecided: {count} of {len(found.decisions)} {was} only measured while other processes had a core; stop "
+            "them, and measure again."
         )
     return _none(found) if found.decisions else "nothing to try."
 
