@@ -150,7 +150,7 @@ def test_what_the_screen_measured_is_decided_by_it():
 
 def test_pairs_of_a_screen_count_beside_others_too():
     found = searched(Machine(beside=ALWAYS, roles=(Role.SCREEN,)), BF16, threads("one")).search
-    assert found.screen.pairs == found.screen.planned == 8
+    assert len(found.known.arms(f"{Role.SCREEN}8")) == 16
 
 
 def test_races_that_others_spoiled_promise_nothing():
