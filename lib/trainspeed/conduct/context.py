@@ -90,6 +90,11 @@ def twin_names() -> tuple[str, ...]:
     return tuple(json.loads(told)["names"]) if told else ()
 
 
+def utc_now() -> str:
+    """Return the time as a ledger has it, such as "2026-11-20T10:00:00.000+00:00"."""
+    return datetime.now(UTC).isoformat(timespec="milliseconds")
+
+
 def new_id(now: datetime | None = None) -> str:
     """Return a session id that sorts by time and that two reports at once do not share."""
     return f"{now or datetime.now(UTC):%Y%m%dT%H%M%SZ}-{secrets.token_hex(2)}"

@@ -9,14 +9,14 @@ import os
 import time
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
-from datetime import UTC, datetime
 from functools import partial
 from typing import Any
 
 from trainspeed.conduct.alive_together import AliveTogether
 from trainspeed.conduct.bystanders import Bystanders, GpusInUse
-from trainspeed.conduct.context import SHARES_HEAD
+from trainspeed.conduct.context import SHARES_HEAD, utc_now
 from trainspeed.conduct.forked_run import ForkedRun, RunOutcome
+from trainspeed.conduct.free_pages import FreePages
 from trainspeed.conduct.gangs import GangRuns, Gangs
 from trainspeed.conduct.given_up import GivenUp
 from trainspeed.conduct.plan import Planned
@@ -34,6 +34,7 @@ from trainspeed.core.run import TIMED_ONLY, Role, Run, Status
 from trainspeed.core.scrub import scrubber
 from trainspeed.core.user_model import version_of
 from trainspeed.sensors.gpus import gpus_in_use
+from trainspeed.sensors.processes import device_cores
 from trainspeed.worker.device_errors import crowds
 from trainspeed.worker.gang import Gang
 from trainspeed.worker.request import Request
@@ -85,6 +86,7 @@ class Runner:
     _turns: TurnPlan = field(init=False)
     _gang_runs: GangRuns = field(init=False)
     _together: AliveTogether = field(default_factory=AliveTogether, init=False)
+    _free_pages: FreePages = field(default_factory=FreePages, init=False)
 
     def __post_init__(self) -> None:
         self.given_up = self.given_up or GivenUp(self.device)
@@ -123,14 +125,15 @@ class Runner:
         started: list[str] = []
         at_once = self._turns.side_by_side(some, group, self.rounds)
         ends_at_once = self._turns.end_at_once(some, group)
-        places = places_of(len(some), at_once, ends_at_once, self._turns.cores(group))
-        each = zip(some, places, strict=True)
+        cores = self._turns.cores(group)
+        each = zip(some, places_of(len(some), at_once, ends_at_once, cores), strict=True)
         begin = [partial(self._begin, planned, started, len(some), place) for planned, place in each]
         seed = f"{some[0].trial.seed}:{some[0].block}:{some[0].group}:{subgroup}"
         bystanders = Bystanders(max(map(self._gpus_of, some), key=len), self.gpus_in_use)
         turns = partial(self._turns.turns, group, self.rounds)
-        together = {"at_once": at_once, "ends_at_once": ends_at_once}
-        outcomes = measure_in_turns(begin, seed, turns, **together)
+        if self.device == "cpu":
+            self._free_pages.renew([planned.trial for planned in some], device_cores(cores))
+        outcomes = measure_in_turns(begin, seed, turns, at_once=at_once, ends_at_once=ends_at_once)
         if outcomes is None:
             self._gang_runs.forget()
             return None
@@ -163,10 +166,10 @@ class Runner:
         kind = WorkerKind.of(planned.trial)
         worker = self._workers.ready(kind)
         if worker is None:  # an arm before it took the worker along, and no other could be started
-            started.append(_now())
+            started.append(utc_now())
             return ForkedRun.ended(Status.CRASHED, self._workers.why_missing(kind))
         request = replace(self._request(planned), turns=True, **place)
-        started.append(_now())
+        started.append(utc_now())
         rounds = MOST_ROUNDS + MORE_ROUNDS
         return self._gang_runs.begin(planned, worker, request, self.timeout_s, arms=arms, rounds=rounds)
 
@@ -182,10 +185,10 @@ class Runner:
     def measure(self, planned: Planned) -> Run | None:
         """Measure a planned run; return None where an earlier one has shown that it is no use.
 
-        A trial that ran out of memory, timed out, is unsupported or crashes each time is not tried in later blocks;
-        one that lacks memory beforehand is not tried at all, and is one row with what it lacks. A
-        framework that is not there, or cannot use the GPUs that are, is one row with that reason; an environment in
-        which it cannot be imported is one row of each trial that sets it.
+        A trial that ran out of memory, timed out, is unsupported or crashes each time is not tried in later blocks; one
+        that lacks memory beforehand is not tried at all, and is one row with what it lacks. A framework that is not
+        there, or cannot use the GPUs that are, is one row with that reason; an environment in which it cannot be
+        imported is one row of each trial that sets it.
         """
         if self.given_up.holds(planned):
             return None
@@ -194,7 +197,7 @@ class Runner:
         lacks = self.shortage(planned.trial)
         runs = worker is not None and not lacks
         bystanders = Bystanders(self._gpus_of(planned) if runs else (), self.gpus_in_use)
-        started_at = _now()
+        started_at = utc_now()
         if worker is None and self._workers.has_framework(kind):
             outcome = RunOutcome(status=Status.UNSUPPORTED, reason=self._workers.why_missing(kind))
             worker = self._workers.warm(kind.plain)  # whose versions the row has: the framework is there
@@ -214,6 +217,7 @@ class Runner:
         runs = [self.given_up.learn(run) for run in runs]
         self.ledger.append(*runs)
         self._turns.learn(runs)
+        self._free_pages.learn(runs)
         for planned, run in zip(group, runs, strict=True):
             ended_in = {note.stage for note in run.notes if isinstance(note, EndedAfterMeasuring)}
             not_inspected = "inspect" in ended_in or any(isinstance(note, NotInspected) for note in run.notes)
@@ -294,7 +298,3 @@ class Runner:
         return replace(
             run, **nothing, group=None, status=Status.CRASHED, reason=reason, failure=Failure(stage="end")
         )
-
-
-def _now() -> str:
-    return datetime.now(UTC).isoformat(timespec="milliseconds")

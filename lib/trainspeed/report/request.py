@@ -249,12 +249,15 @@ def still_valid(name: str, session: ReportRequest | None, folder: Path) -> tuple
     """
     known = parameters.read_notebook(folder / f"{name}.ipynb")
     values = {parameter.name: parameter.default for parameter in known.values()}
+    asked = session.parameters.get(name, {}) if session else {}
     doubts = []
-    for parameter, value in (session.parameters.get(name, {}) if session else {}).items():
+    if gone := [parameter for parameter in asked if parameter not in known]:
+        doubts.append(f"{name}: parameters that it no longer has are left out: {', '.join(map(repr, gone))}.")
+    for parameter in (one for one in asked if one in known):
         try:
-            parameters.check_parameters(name, known, {parameter: value})
+            parameters.check_parameters(name, known, {parameter: asked[parameter]})
         except UserError as problem:
-            doubts.append(f"{problem} The default is used." if parameter in known else str(problem))
+            doubts.append(f"{problem} The default is used.")
         else:
-            values[parameter] = value
+            values[parameter] = asked[parameter]
     return values, doubts

@@ -1,0 +1,65 @@
+"""Which free pages of memory the arms of a block get: none of those that the arms before them gave back. Linux.
+
+The kernel keeps what a process frees on a list of the core that freed it, and gives out what came last first: pages
+scattered over the memory, some hundred megabytes of them after a block. The arms that begin first get these. On an AMD
+EPYC of 2 cores the first one of two equal arms differed from the second by 1.0 % with TensorFlow (standard error 0.2),
+by 0.7 with PyTorch; with pages taken and given back before it by 0.2 (0.2) with both, and blocks scattered by 0.012 for
+0.015 and 0.010 for 0.011.
+
+Source: https://docs.kernel.org/admin-guide/sysctl/vm.html#percpu-pagelist-high-fraction (the lists)
+"""
+
+from __future__ import annotations
+
+import mmap
+import os
+from collections.abc import Iterable, Sequence
+
+from trainspeed.core.convolution import AnyTrial
+from trainspeed.core.run import Run
+from trainspeed.sensors.memory import allowance_bytes
+
+MOST_SHARE = 1 / 8  # of the memory that a run may add
+
+
+class FreePages:
+    """The pages that are given out next."""
+
+    def __init__(self) -> None:
+        self._taken_bytes: dict[AnyTrial, int] = {}
+
+    def learn(self, runs: Iterable[Run]) -> None:
+        """Learn what runs take from those that have ended."""
+        for run in runs:
+            if run.peak_memory_bytes:
+                self._taken_bytes[run.trial.spec] = run.peak_memory_bytes
+
+    def renew(self, trials: Iterable[AnyTrial], cores: Sequence[int]) -> int:
+        """Have the runs of these trials, which are about to begin on these cores, get contiguous pages.
+
+        Memory is taken, twice as much as they take: what those before them gave back, and as much again. It is given
+        back in this order, so that the pages that came last are given out first. A trial that has not run yet takes as
+        much as the one that takes most.
+
+        Returns:
+            Bytes taken; 0 where no run has told what it takes, or the system cannot take memory at once.
+        """
+        most = max(self._taken_bytes.values(), default=0)
+        wanted = 2 * sum(self._taken_bytes.get(trial.spec, most) for trial in trials)
+        if not wanted or not cores or not hasattr(mmap, "MAP_POPULATE"):
+            return 0
+        each = int(min(wanted, MOST_SHARE * allowance_bytes()) / len(cores))
+        each -= each % mmap.PAGESIZE
+        before = os.sched_getaffinity(0)  # of this thread alone
+        try:
+            return sum(_take(core, each) for core in cores)
+        finally:
+            os.sched_setaffinity(0, before)
+
+
+def _take(core: int, size: int) -> int:
+    """Take bytes on a core and give them back; return how many."""
+    if size:
+        os.sched_setaffinity(0, {core})
+        mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | mmap.MAP_POPULATE).close()
+    return size
