@@ -70,5 +70,5 @@ def test_of_old_parameters_those_that_are_still_there_count(folder):
     values, doubts = still_valid("amp", old, folder)
 
     assert values == {"blocks": 3, "batch_sizes": [32, 64]}
-    assert len(doubts) == 2 and doubts[0].endswith("The default is used.") and "'gone'" in doubts[1]
+    assert len(doubts) == 2 and doubts[1].endswith("The default is used.") and "'gone'" in doubts[0]
     assert still_valid("amp", None, folder) == ({"blocks": 6, "batch_sizes": [32, 64]}, [])

@@ -84,7 +84,7 @@ class Known:
     def _is_spoiled(self, arm: Arm) -> bool:
         alone = arm.run.role in (Role.FEASIBLE, Role.RACE)
         fewer = FEWER_THREADS & {*arm.run.trial.levers} - {*self.start.levers}
-        return alone and bool(fewer)
+        return alone and arm.disturbed and bool(fewer)
 
     @cached_property
     def _alone(self) -> list[Arm]:
