@@ -8,7 +8,8 @@ import pytest
 
 from study_data import make_run, make_trial
 from trainspeed.conduct import free_pages
-from trainspeed.conduct.free_pages import FreePages
+from trainspeed.conduct.free_pages import MOST_BYTES, FreePages
+from trainspeed.core.convolution import Conv2dTrial
 from trainspeed.sensors.memory import LIMIT_VARIABLE
 from trainspeed.sensors.processes import usable_cores
 
@@ -63,6 +64,18 @@ def test_what_has_not_run_takes_as_much_as_what_takes_most(taken):
     pages.learn([make_run(trial=TRIAL, peak_memory_bytes=50 * MIB)])
     pages.learn([make_run(trial=larger, peak_memory_bytes=70 * MIB)])
     assert pages.renew([TRIAL, make_trial(batch_size=32, images_per_epoch=64)], CORES[-1:]) == 240 * MIB
+
+
+def test_for_large_arms_and_for_many_there_is_a_limit(taken):
+    pages = FreePages()
+    pages.learn([make_run(trial=TRIAL, peak_memory_bytes=200 * MIB)])
+    assert pages.renew([TRIAL] * 5, CORES[-1:]) == MOST_BYTES == 768 * MIB
+
+
+def test_for_calls_of_a_convolution_nothing_is_taken(taken):
+    pages, calls = FreePages(), Conv2dTrial(library="torch", mode="eager", images=8, height=8, width=8)
+    pages.learn([make_run(trial=TRIAL, peak_memory_bytes=200 * MIB)])
+    assert pages.renew([calls, calls], CORES[-1:]) == 0 and not taken
 
 
 def test_where_memory_is_short_an_eighth_of_it_is_taken(taken, monkeypatch):

@@ -17,8 +17,10 @@ from collections.abc import Iterable, Sequence
 
 from trainspeed.core.convolution import AnyTrial
 from trainspeed.core.run import Run
+from trainspeed.core.trial import Trial
 from trainspeed.sensors.memory import allowance_bytes
 
+MOST_BYTES = 768 * 2**20  # takes half a second
 MOST_SHARE = 1 / 8  # of the memory that a run may add
 
 
@@ -39,16 +41,18 @@ class FreePages:
 
         Memory is taken, twice as much as they take: what those before them gave back, and as much again. It is given
         back in this order, so that the pages that came last are given out first. A trial that has not run yet takes as
-        much as the one that takes most.
+        much as the one that takes most. For calls of one convolution nothing is taken: what it does to them was not
+        measured, and they have large buffers.
 
         Returns:
             Bytes taken; 0 where no run has told what it takes, or the system cannot take memory at once.
         """
         most = max(self._taken_bytes.values(), default=0)
-        wanted = 2 * sum(self._taken_bytes.get(trial.spec, most) for trial in trials)
+        trainings = [trial for trial in trials if isinstance(trial, Trial)]
+        wanted = 2 * sum(self._taken_bytes.get(trial.spec, most) for trial in trainings)
         if not wanted or not cores or not hasattr(mmap, "MAP_POPULATE"):
             return 0
-        each = int(min(wanted, MOST_SHARE * allowance_bytes()) / len(cores))
+        each = int(min(wanted, MOST_BYTES, MOST_SHARE * allowance_bytes()) / len(cores))
         each -= each % mmap.PAGESIZE
         before = os.sched_getaffinity(0)  # of this thread alone
         try:
