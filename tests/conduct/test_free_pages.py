@@ -1,5 +1,6 @@
 """Pages are renewed before the arms of a block begin: as much as they take, on their cores, and no core is kept."""
 
+import errno
 import mmap
 import os
 import sys
@@ -92,6 +93,17 @@ def test_nothing_is_taken_without_a_run_that_told_or_a_core(taken):
     assert pages.renew([TRIAL], CORES[-1:]) == 0
     pages.learn([make_run(trial=TRIAL, peak_memory_bytes=50 * MIB)])
     assert pages.renew([TRIAL], []) == 0 and not taken
+
+
+def test_where_the_kernel_refuses_the_block_begins_as_it_is(monkeypatch):
+    def refuses(*_, **__):
+        raise OSError(errno.ENOMEM, "Cannot allocate memory")
+
+    pages, before = FreePages(), os.sched_getaffinity(0)
+    pages.learn([make_run(trial=TRIAL, peak_memory_bytes=4 * MIB)])
+    monkeypatch.setattr(free_pages.mmap, "mmap", refuses)
+    assert pages.renew([TRIAL], CORES[-1:]) == 0
+    assert os.sched_getaffinity(0) == before
 
 
 def test_the_kernel_takes_it_at_once():

@@ -2,27 +2,8 @@
 
 import pytest
 
-import trainspeed.report.notebooks
-from report_helper import INTERRUPTED, Kernels, measured, tiny_folder
+from report_helper import INTERRUPTED, measured
 from trainspeed.report.run import render, report
-
-
-@pytest.fixture
-def folder(tmp_path):
-    return tiny_folder(tmp_path / "notebooks")
-
-
-@pytest.fixture
-def out(tmp_path):
-    return tmp_path / "out"
-
-
-@pytest.fixture
-def kernels(monkeypatch):
-    stand_in = Kernels()
-    monkeypatch.setattr(trainspeed.report.notebooks, "execute", stand_in)
-    return stand_in
-
 
 CRASHED = {"status": "crashed", "reason": "ValueError: no model\nand more"}
 ABSENT = {"status": "unsupported", "reason": "no such instructions here"}

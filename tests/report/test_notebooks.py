@@ -3,29 +3,12 @@
 import pytest
 
 import trainspeed.report.notebooks
-from report_helper import FAILED, INCOMPLETE, INTERRUPTED, MISTAKEN, Kernels, tiny_folder, told
+from report_helper import FAILED, INCOMPLETE, INTERRUPTED, MISTAKEN, told
 from trainspeed.core.errors import UserError
 from trainspeed.report.execute import NotebookStatus
 from trainspeed.report.run import report
 
 OK = (NotebookStatus.OK, None, False)
-
-
-@pytest.fixture
-def folder(tmp_path):
-    return tiny_folder(tmp_path / "notebooks")
-
-
-@pytest.fixture
-def out(tmp_path):
-    return tmp_path / "out"
-
-
-@pytest.fixture
-def kernels(monkeypatch):
-    stand_in = Kernels()
-    monkeypatch.setattr(trainspeed.report.notebooks, "execute", stand_in)
-    return stand_in
 
 
 @pytest.fixture

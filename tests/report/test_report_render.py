@@ -4,29 +4,11 @@ import json
 
 import pytest
 
-import trainspeed.report.notebooks
-from report_helper import FAILED, MISTAKEN, Kernels, measured, tiny_folder
+from report_helper import FAILED, MISTAKEN, measured
 from tiny_notebooks import write
 from trainspeed.core.errors import UserError
 from trainspeed.report.execute import NotebookStatus
 from trainspeed.report.run import plan, render, report
-
-
-@pytest.fixture
-def folder(tmp_path):
-    return tiny_folder(tmp_path / "notebooks")
-
-
-@pytest.fixture
-def out(tmp_path):
-    return tmp_path / "out"
-
-
-@pytest.fixture
-def kernels(monkeypatch):
-    stand_in = Kernels()
-    monkeypatch.setattr(trainspeed.report.notebooks, "execute", stand_in)
-    return stand_in
 
 
 @pytest.fixture

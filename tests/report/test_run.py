@@ -4,30 +4,12 @@ from pathlib import Path
 
 import pytest
 
-import trainspeed.report.notebooks
-from report_helper import FAILED, INTERRUPTED, MISTAKEN, Kernels, lines, measured, tiny_folder
+from report_helper import FAILED, INTERRUPTED, MISTAKEN, lines, measured, tiny_folder
 from study_data import make_run
 from trainspeed.core.errors import UserError
 from trainspeed.core.ledger import Ledger
 from trainspeed.report.output_folder import MIN_FREE_BYTES, locked
 from trainspeed.report.run import report
-
-
-@pytest.fixture
-def folder(tmp_path):
-    return tiny_folder(tmp_path / "notebooks")
-
-
-@pytest.fixture
-def out(tmp_path):
-    return tmp_path / "out"
-
-
-@pytest.fixture
-def kernels(monkeypatch):
-    stand_in = Kernels()
-    monkeypatch.setattr(trainspeed.report.notebooks, "execute", stand_in)
-    return stand_in
 
 
 def test_runs_every_notebook_with_the_presets_parameters_and_the_summary_last(kernels, folder, out, capsys):

@@ -1,4 +1,4 @@
-"""Which free pages of memory the arms of a block get: none of those that the arms before them gave back. Linux.
+"""Which free pages of memory the arms of a block get: alike ones, not what those before them gave back. Linux.
 
 The kernel keeps what a process frees on a list of the core that freed it, and gives out what came last first: pages
 scattered over the memory, some hundred megabytes of them after a block. The arms that begin first get these. On an AMD
@@ -57,6 +57,8 @@ class FreePages:
         before = os.sched_getaffinity(0)  # of this thread alone
         try:
             return sum(_take(core, each) for core in cores)
+        except OSError:  # as where the kernel promises no more than there is: the block begins as it is
+            return 0
         finally:
             os.sched_setaffinity(0, before)
 
