@@ -108,7 +108,7 @@ FAULTS = (
     _fault(
         "processes that a run started count as others",
         "sensors: CPU",
-        "(root, *root.children(recursive=True))",
+        "(root, *descendants)",
         "(root,)",
         "cpu",
     ),

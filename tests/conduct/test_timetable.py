@@ -3,65 +3,13 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 from hypothesis import given
 from hypothesis import strategies as some
 
+from timetable_data import CORE_S, OTHER_S, FakeGroup, block_s, cores, counts, others, spend
 from trainspeed.conduct.timetable import FEWEST, STEP, Timetable
 from trainspeed.judge.verdict import MIN_BLOCKS
-
-CORE_S, OTHER_S = 10.0, 4.0
-
-
-@dataclass(frozen=True)
-class FakeGroup:
-    name: str
-    core: bool = True
-    around: bool = False
-    most: int = 15
-    cost_s: float = CORE_S
-
-    def place(self, number: int) -> int:
-        return sum(map(ord, self.name)) * (number + 1) % 7
-
-
-def block_s(group: FakeGroup) -> float:
-    return group.cost_s
-
-
-def cores(number: int, **fields) -> list[FakeGroup]:
-    return [FakeGroup(f"core {n}", **fields) for n in range(number)]
-
-
-def others(number: int, **fields) -> list[FakeGroup]:
-    return [
-        FakeGroup(f"other {n}", core=False, **{"most": 1, "cost_s": OTHER_S, **fields}) for n in range(number)
-    ]
-
-
-def spend(
-    groups: list[FakeGroup],
-    budget_s: float,
-    slower_after_s: float = math.inf,
-    factor: float = 1.0,
-    grace_s: float = 0.0,
-    **fields,
-):
-    """Return the table at the end of a time in which every block takes as long as expected, and what was done."""
-    table = Timetable(groups=groups, block_s=block_s, grace_s=grace_s, **fields)
-    now_s, done = 0.0, []
-    for pick in (table.next, table.next_of_more):
-        while (group := pick(budget_s - now_s)) is not None:
-            done.append((group, table.had(group)))
-            took_s = block_s(group)
-            now_s += took_s * (factor if now_s >= slower_after_s else 1)
-            table.took(group)
-    return table, done, now_s
-
-
-def counts(table: Timetable) -> dict[str, int]:
-    return {group.name: table.had(group) for group in table.groups}
 
 
 def test_six_blocks_are_what_a_verdict_needs():
@@ -249,6 +197,8 @@ def test_no_time_is_exceeded_and_none_is_wasted(time_s, core_s, other_s):
     untouched = [g for g in groups if not g.core and not table.had(g)]
     if had[0] >= FEWEST:
         assert all(block_s(group) > rest_s for group in untouched)
+        grown = [g for g in groups if FEWEST <= table.had(g) < g.most]
+        assert all(min(STEP, g.most - table.had(g)) * block_s(g) > rest_s for g in grown)
 
 
 def around(cost_s: float = 3.0) -> FakeGroup:

@@ -49,6 +49,17 @@ def test_a_turn_has_as_many_epochs_in_every_block_by_the_pace_of_the_first_that_
     assert plan.turns(group, 2, [0.1, 0.1]).each.epochs == 5, "of other rounds"
 
 
+def test_a_turn_has_two_epochs_or_more_where_the_first_of_some_arm_does_not_count():
+    fed = {"framework": "tensorflow", "batch_size": 8}
+    plain, group = group_of(fed), group_of(fed, fed | {"pipeline": "tf_data"})
+
+    for epoch_s in (0.2, 1.0, 30.0):
+        plan = TurnPlan(device="cpu", turn_s=0.6)
+        assert plan.turns(plain, ROUNDS, [epoch_s]).each.epochs == 1
+        ahead = plan.turns(group, ROUNDS, [epoch_s] * 2)
+        assert ahead.each.epochs == 2 and ahead.rounds >= ROUNDS
+
+
 def test_a_burst_beside_the_first_block_of_a_group_takes_no_turns_from_trials_that_had_some_before():
     group, others = group_of(*PAIR), group_of({"batch_size": 8}, {"batch_size": 32})
     plan, alone = (TurnPlan(device="cpu", turn_s=0.6) for _ in range(2))

@@ -6,6 +6,7 @@ import json
 from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace as replaced
 
 from conv2d_data import make_run, make_trial
 from study_data import layout_pair
@@ -64,6 +65,20 @@ def test_without_turns_it_was_active_all_the_time(called):
 def test_of_a_turn_its_median_epoch_or_call_is_compared(trained, called):
     assert trained.round_s == {0: 1.0, 1: 1.0}
     assert called.round_s == {0: 0.5, 1: 0.5}
+
+
+@pytest.mark.parametrize(("pipeline", "counted"), [("tf_data", (2.0, 2.0)), ("arrays", (1.0, 2.0, 2.0))])
+def test_the_first_epoch_of_a_turn_does_not_count_where_its_batches_were_made_while_others_trained(
+    trained, pipeline, counted
+):
+    trial = replace(trained.trial, framework="tensorflow", pipeline=pipeline)
+    turns = tuple(replaced(turn, epoch_s=(1.0, 2.0, 2.0)) for turn in trained.turns)
+    run = replace(trained, trial=trial, turns=turns)
+
+    assert run.later_epoch_s == counted * 2
+    assert run.round_s == {0: 2.0, 1: 2.0}
+    assert turns[0].counted_epoch_s(pipeline) == counted
+    assert replaced(turns[0], epoch_s=(1.0,)).counted_epoch_s(pipeline) == (1.0,), "there is no other"
 
 
 @pytest.mark.parametrize("kind", ["trained", "called"])

@@ -187,5 +187,14 @@ def test_a_line_over_batch_sizes_has_five_of_them_or_more(machine, request):
 
     alone = {line: len(sizes) for line, sizes in lines.items() if line[-1] == 1}
     assert {line[0] for line in alone} == {"layout", "multi_gpu"}
-    assert {count for (study, *_), count in alone.items() if study == "layout"} == {6}
-    assert {count for (study, *_), count in alone.items() if study == "multi_gpu"} == {5}
+    assert set(alone.values()) == {6}
+
+
+def test_the_lines_of_quick_have_five_batch_sizes_and_those_of_standard_more():
+    sizes = {}
+    for preset in ("quick", "standard"):
+        asked = parameters.resolve_parameters(("layout", "multi_gpu"), NOTEBOOKS, preset=preset, params=None)
+        sizes[preset] = [len({*own["batch_sizes"], *own["survey_batch_sizes"]}) for own in asked.values()]
+
+    assert min(sizes["quick"]) >= 5
+    assert min(sizes["standard"]) > max(sizes["quick"])

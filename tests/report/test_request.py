@@ -8,7 +8,14 @@ import pytest
 from report_helper import tiny_folder
 from tiny_notebooks import write
 from trainspeed.core.errors import UserError
-from trainspeed.report.request import ReportRequest, check_session, new_session, read_sessions, still_valid
+from trainspeed.report.request import (
+    ReportRequest,
+    check_same_budget,
+    check_session,
+    new_session,
+    read_sessions,
+    still_valid,
+)
 
 
 @pytest.fixture
@@ -72,3 +79,16 @@ def test_of_old_parameters_those_that_are_still_there_count(folder):
     assert values == {"blocks": 3, "batch_sizes": [32, 64]}
     assert len(doubts) == 2 and doubts[1].endswith("The default is used.") and "'gone'" in doubts[0]
     assert still_valid("amp", None, folder) == ({"blocks": 6, "batch_sizes": [32, 64]}, [])
+
+
+def test_a_session_goes_on_with_the_time_that_it_was_given(folder):
+    """More of it, asked for when the first verdicts are known, could stop where they please."""
+    session = asked(folder, budget="15m")
+
+    check_same_budget(session, asked(folder, budget="900s"))
+    with pytest.raises(
+        UserError, match=r"^BUDGET \(1 h 00 min\) is not that of session .*, which was given 15 min"
+    ):
+        check_same_budget(session, asked(folder, budget="1h"))
+    with pytest.raises(UserError, match="which has no limit: leave BUDGET out"):
+        check_same_budget(asked(folder), session)

@@ -28,11 +28,18 @@ def test_runs_every_notebook_with_the_presets_parameters_and_the_summary_last(ke
     assert line["parameters"]["layout"] == parameters
     assert line["notebooks"] == ["amp", "layout", "summary"]
     asked = {"session", "preset", "notebooks", "parameters", "started_at", "version"}
-    assert set(line) == asked | {"budget_s", "weights"}
+    assert set(line) == asked | {"budget_s", "weights", "reserved_s"}
     printed = capsys.readouterr().out
     for path in ("layout.ipynb", "layout.html", "summary.ipynb", "index.html"):
         assert (out / path).exists() and f"out/{path}\n" in printed
     assert not (out / "summary.html").exists()
+
+
+@pytest.mark.parametrize("named", [["amp", "layout", "summary"], ["amp", "layout"]])
+def test_only_the_last_one_that_measures_is_told_so(kernels, folder, out, named):
+    report(out=out, folder=folder, notebooks=named)
+
+    assert [name for name in named if "TRAINSPEED_LAST" in kernels.of(name)[1]] == named[-1:]
 
 
 def test_the_summary_of_a_whole_report_measures_in_the_same_session(kernels, folder, out):
@@ -160,6 +167,19 @@ def test_resuming_runs_only_the_notebooks_that_are_named(kernels, folder, out, c
     assert "TRAINSPEED_RENDER" in kernels.of("summary")[1]
     assert len(lines(out / "sessions.jsonl")) == 1
     assert capsys.readouterr().out.count("preset quick: layout\n") == 1
+
+
+@pytest.mark.parametrize("budget", ["1m", "1h"])
+def test_resuming_with_a_time_takes_that_of_the_session_only(kernels, folder, out, budget):
+    report(out=out, folder=folder, budget="1m")
+    kernels.calls.clear()
+    if budget == "1m":
+        assert report(out=out, folder=folder, resume=True, budget=budget) == 0
+    else:
+        with pytest.raises(UserError, match="leave BUDGET out"):
+            report(out=out, folder=folder, resume=True, budget=budget)
+
+    assert bool(kernels.calls) == (budget == "1m")
 
 
 def test_resuming_a_notebook_that_the_session_does_not_have_is_one_line(kernels, folder, out):

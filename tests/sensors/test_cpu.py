@@ -259,3 +259,14 @@ def test_given_cpu_flags_replace_those_of_the_cpu(tmp_path, monkeypatch, given, 
     (tmp_path / "cpuinfo").write_text("flags\t: fpu avx512_bf16\n")
 
     assert cpu_flags(tmp_path / "cpuinfo") == flags
+
+
+@pytest.mark.parametrize("descendants", [0, 1])
+def test_what_a_process_used_counts_in_ticks_where_it_has_descendants_or_is_another_one(
+    monkeypatch, descendants
+):
+    others = [psutil.Process(os.getppid())] * descendants
+    monkeypatch.setattr("psutil.Process.children", lambda *_, **__: others)
+
+    assert host_load().in_ticks is bool(descendants)
+    assert host_load(process=psutil.Process(os.getppid())).in_ticks

@@ -18,15 +18,15 @@ from trainspeed.worker.turns import Alone, InTurns
 
 
 class Commands(EventsSent):
-    """Gives turns of two epochs, one every 10 s, then none; waiting takes CPU time."""
+    """Gives turns of two epochs, each after a wait, then none; waiting takes CPU time."""
 
-    def __init__(self, clock, count, busy_s=0.0, warm_up=False) -> None:
+    def __init__(self, clock, count, busy_s=0.0, warm_up=False, wait_s=10.0) -> None:
         super().__init__()
         self.first = [WarmUp()] if warm_up else []
-        self.clock, self.left, self.busy_s, self.own_s = clock, count, busy_s, 0.0
+        self.clock, self.left, self.busy_s, self.wait_s, self.own_s = clock, count, busy_s, wait_s, 0.0
 
     def receive(self):
-        self.clock.advance(10.0)
+        self.clock.advance(self.wait_s)
         self.own_s += self.busy_s
         if self.first:
             return encode_command(self.first.pop()).rstrip()
@@ -39,13 +39,13 @@ class Commands(EventsSent):
 def trained(monkeypatch, fake_clock):
     """A function that trains epochs of 1 s in turns, and returns the run's side and the seconds of its epochs."""
 
-    def train(count, uuids=(), settle=None, others_cores=None, **options):
+    def train(count, uuids=(), settle=None, others_cores=None, in_ticks=False, **options):
         channel = Commands(fake_clock, count, **options)
 
         def load():
             known = others_cores is not None
             cpu = CpuSeconds(channel.own_s + others_cores * fake_clock(), 0.0, 0.0) if known else None
-            return HostLoad(monotonic_s=fake_clock(), cpu=cpu, own_s=channel.own_s)
+            return HostLoad(monotonic_s=fake_clock(), cpu=cpu, own_s=channel.own_s, in_ticks=in_ticks)
 
         monkeypatch.setattr(turns, "host_load", load)
         monkeypatch.setattr(meter, "host_load", load)
@@ -136,12 +136,28 @@ def test_waiting_is_no_part_of_training(trained):
     assert trained(3)[0].waited_s == 4 * 10.0
 
 
-@pytest.mark.parametrize(("busy_s", "notes"), [(0.05, []), (2.0, [BusyWhileWaiting(cores=0.2)])])
+@pytest.mark.parametrize(
+    ("busy_s", "notes"), [(0.05, []), (0.09, []), (0.11, [BusyWhileWaiting(cores=0.011)])]
+)
 def test_a_run_that_does_not_rest_while_it_waits_is_noted(trained, busy_s, notes):
     pace = trained(3, busy_s=busy_s)[0]
 
     assert pace.waiting_cores == pytest.approx(busy_s / 10.0, abs=1e-4)
     assert [type(note) for note in pace.notes()] == [type(note) for note in notes]
+
+
+@pytest.mark.parametrize(
+    ("wait_s", "in_ticks", "told"),
+    [(0.1, False, True), (0.05, False, False), (0.1, True, False), (0.8, True, True), (0.7, True, False)],
+)
+def test_short_waits_tell_what_a_run_used_but_where_its_descendants_count_in_ticks(
+    trained, wait_s, in_ticks, told
+):
+    """It waits four times."""
+    pace = trained(3, wait_s=wait_s, busy_s=0.02 * wait_s, in_ticks=in_ticks)[0]
+
+    assert pace.waiting_cores == (pytest.approx(0.02, abs=1e-3) if told else None)
+    assert len(pace.notes()) == told
 
 
 def test_a_run_alone_trains_its_epochs_in_a_row():

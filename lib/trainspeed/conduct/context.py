@@ -35,6 +35,7 @@ VARIABLES = {
     "node": "TRAINSPEED_NODE",
     "hands": "TRAINSPEED_HANDS",
     "worker_pool": "TRAINSPEED_WORKERS",
+    "last": "TRAINSPEED_LAST",
 }
 TWINS_VARIABLE = "TRAINSPEED_TWINS"  # tells a report within a fleet which equal nodes help it
 
@@ -54,6 +55,7 @@ class Context:
         node: The fleet's name of this machine: see `Run`.
         hands: How many equal nodes a plan counts on, this one among them; None: on those that are there.
         worker_pool: Socket of the pool that keeps the report's workers; None: each study has its own.
+        last: Whether nothing else of the report measures after it, so that nobody can use what it leaves of the time.
         by_hand: Whether a reader runs the notebook, in JupyterLab: it may be interrupted and run again.
     """
 
@@ -68,6 +70,7 @@ class Context:
     node: str | None = None
     hands: int | None = None
     worker_pool: Path | None = None
+    last: bool = False
     by_hand: bool = False
 
     def environment(self) -> dict[str, str]:
@@ -115,6 +118,7 @@ def current(environment: Mapping[str, str] = os.environ) -> Context:
         node=given["node"] or None,
         hands=int(given["hands"]) if given["hands"] else None,
         worker_pool=Path(given["worker_pool"]) if given["worker_pool"] else None,
+        last=bool(given["last"]),
         by_hand=not any(text for name, text in given.items() if name != "out"),
     )
 

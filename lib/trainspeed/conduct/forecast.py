@@ -58,12 +58,14 @@ class StudyPlan:
     Attributes:
         depends: Whether it measures more that depends on what these runs find.
         shared: Whether equal machines share its blocks: not what checks one, nor what they train together.
+        last: Whether nothing else of the report measures after it: see `Timetable.yields`.
     """
 
     study: str
     groups: tuple[ForecastGroup, ...]
     depends: bool = False
     shared: bool = True
+    last: bool = False
 
     @property
     def needs_s(self) -> tuple[float, ...]:
@@ -101,7 +103,7 @@ class StudyPlan:
         hands = self.hands_of(hands)
         left_s = math.inf if budget_s is None else (budget_s - WORKERS_START_S) * hands
         costs = {name: attrgetter(name) for name in ("first_s", "block_s")}
-        table = Timetable(groups=list(self.groups), hands=hands, yields=True, **costs)
+        table = Timetable(groups=list(self.groups), hands=hands, yields=not self.last, **costs)
         return table.forecast(left_s)
 
     def hands_of(self, hands: int) -> int:

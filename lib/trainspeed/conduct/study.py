@@ -165,7 +165,8 @@ class _Measuring:
         end_s = math.inf if budget_s is None else begun_s + budget_s
         grace_s = GRACE * budget_s if context.in_report and budget_s is not None else 0.0
         costs = {"first_s": self._pace.first_s, "block_s": self._pace.block_s}
-        table = Timetable(groups=groups, grace_s=grace_s, yields=grace_s > 0, **costs)
+        yields = grace_s > 0 and not context.last
+        table = Timetable(groups=groups, grace_s=grace_s, yields=yields, **costs)
         with (
             nullcontext() if context.in_report else measuring_alone(self._device, self._uuids),
             monitoring(context.out / runner.monitor, interval_s, cores),

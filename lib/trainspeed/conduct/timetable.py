@@ -6,7 +6,8 @@ The order in which time is given out, and the reverse of the order in which grou
 2. one block of each further group;
 3. 9 blocks of the core's groups: from 9 on, one block that is out of line does not move an end of an interval;
 4. 6 blocks of the further groups that may have as many;
-5. 9, 12, 15 … blocks of all that have come so far, alike;
+5. 9, 12, 15 … blocks of all that have come so far, alike; where that is too much for what is left, and nobody else
+   can use it, of the first of them;
 6. one block of what was left out, for a look at it; not of the core, where other notebooks can use the time.
 
 What was left out of the core comes back where others were quicker than expected. Only time decides, never a result,
@@ -71,7 +72,7 @@ class Timetable(Generic[G]):
         grace_s: Seconds beyond the time that what was begun of the core may take to its 6 blocks.
         longest_s: Of a block: where several measure side by side, the time of all together may be enough for what no
             single one can end in time.
-        yields: Whether others can use what is left of the time: the notebooks of a report that come after.
+        yields: Whether others can use what is left of the time: the notebooks of a report that come after it.
         choose: Returns whose block is next of groups that lack some of a level; by default that of the fewest, in
             their random order.
     """
@@ -157,20 +158,32 @@ class Timetable(Generic[G]):
     def _larger(self, left_s: float) -> G | None:
         growing = [group for group in self._open if self._grows(group)]
         behind, level = self._below(growing, self._level), self._level
-        if not behind:
-            grow = any(self.had(group) < group.most for group in growing)
-            while grow and not behind:
-                level += STEP
-                behind = self._below(growing, level)
-            if not behind or self._needed_s(behind, level) > left_s:
+        most = max((group.most for group in growing), default=0)
+        while not behind and level < most:
+            level += STEP
+            behind = self._below(growing, level)
+            if self._needed_s(behind, level) <= left_s:
+                self._level = level if behind else self._level
+            elif self.yields:
                 return self._for_a_look(left_s)
-            self._level = level
+            else:
+                behind = self._fitting(behind, level, left_s)
+        if not behind:
+            return self._for_a_look(left_s)
         block = self._of_least(behind)
         begins = len(block) == len(behind)
         if begins and self._needed_s(block, 1 + self.had(block[0])) > left_s:
             return None
         group = self._first(behind)
         return group if self.block_s(group) <= self.longest_s else None
+
+    def _fitting(self, groups: Sequence[G], level: int, left_s: float) -> list[G]:
+        """Return those of groups, from the first on, that can all have so many blocks in this time."""
+        fitting: list[G] = []
+        for group in groups:
+            if self._needed_s([*fitting, group], level) <= left_s:
+                fitting.append(group)
+        return fitting
 
     def _for_a_look(self, left_s: float) -> G | None:
         unseen = (group for group in self._open if not self.had(group) and not group.around)
@@ -182,8 +195,10 @@ class Timetable(Generic[G]):
         core = [group for group in self._open if group.core and group not in self._given_up]
         if unseen := [group for group in core if not self.had(group)]:
             begun = [group for group in core if self.had(group)]
+            # Where what was measured failed for good, another one shall not leave the study empty, in its time.
+            first = not begun and (left_s > 0 or not any(map(self.had, self.over)))
             for group in unseen:
-                if not begun or self._needed_s([*begun, group], FEWEST) <= left_s:
+                if first or self._needed_s([*begun, group], FEWEST) <= left_s:
                     return group
                 self._given_up.add(group)
         behind = self._below([group for group in core if self.had(group)], FEWEST)
@@ -207,9 +222,8 @@ class Timetable(Generic[G]):
     def _steadier(self, left_s: float) -> G | None:
         """Return a group of the core that has 6 blocks or more, and may have 9; the last ones do without."""
         behind = self._below([group for group in self._open if group.core and self._grows(group)], STEADY)
-        while behind and self._needed_s(behind, STEADY) > left_s:
-            behind.pop()
-        return self._first(behind) if behind else None
+        fitting = self._fitting(behind, STEADY, left_s)
+        return self._first(fitting) if fitting else None
 
     def _of_others(self, left_s: float, level: int) -> G | None:
         others = (g for g in self._open if not (g.core or g.around) and g not in self._given_up)

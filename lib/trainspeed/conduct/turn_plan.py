@@ -14,7 +14,7 @@ from trainspeed.conduct.plan import Planned
 from trainspeed.conduct.turns import Turns, shortest_turn_s, turn_of_calls, turns_of_epochs
 from trainspeed.core.convolution import AnyTrial
 from trainspeed.core.run import Run
-from trainspeed.core.trial import PLAIN_PIPELINES, Trial
+from trainspeed.core.trial import PLAIN_PIPELINES, RUN_AHEAD, Trial
 from trainspeed.sensors.processes import usable_cores
 from trainspeed.worker.events import TakeTurn
 
@@ -53,7 +53,10 @@ class TurnPlan:
             epoch_s = [self._pace_s(one.trial, own) for one, own in zip(group, epoch_s, strict=True)]
         least = max(planned.trial.epochs for planned in group)
         shortest_s = shortest_turn_s(self.device)
-        turns = turns_of_epochs(epoch_s, self.turn_s, least, shortest_s=shortest_s, rounds=rounds)
+        # Of what runs ahead between its turns, the first epoch of a turn does not count: see `Turn.counted_epoch_s`.
+        least_each = 2 if any(planned.trial.pipeline in RUN_AHEAD for planned in group) else 1
+        fitting = {"shortest_s": shortest_s, "rounds": rounds, "least_each": least_each}
+        turns = turns_of_epochs(epoch_s, self.turn_s, least, **fitting)
         return self._known.setdefault(_key(group, rounds), turns)
 
     def learn(self, runs: Iterable[Run]) -> None:

@@ -68,7 +68,13 @@ def shortest_turn_s(device: str) -> float:
 
 
 def turns_of_epochs(
-    epoch_s: Sequence[float], turn_s: float, epochs: int, *, shortest_s: float, rounds: int = ROUNDS
+    epoch_s: Sequence[float],
+    turn_s: float,
+    epochs: int,
+    *,
+    shortest_s: float,
+    rounds: int = ROUNDS,
+    least_each: int = 1,
 ) -> Turns:
     """Return the turns of arms that train: as many as may be, of an epoch or more.
 
@@ -80,13 +86,14 @@ def turns_of_epochs(
         epochs: Epochs that a run trains at least, those before its turns among them.
         shortest_s: Seconds of the fastest arm's turn, at least, where there is time for more turns than `rounds`.
         rounds: Turns, at least.
+        least_each: Epochs of a turn, at least.
     """
     mean_s = fmean(epoch_s) if epoch_s else 0.0
-    every = max(rounds, epochs - EPOCHS_BEFORE_TURNS)
+    every = max(rounds * least_each, epochs - EPOCHS_BEFORE_TURNS)
     if mean_s <= 0:
         return Turns(rounds=rounds, each=TakeTurn(epochs=math.ceil(every / rounds)))
     every = max(every, round(rounds * turn_s / mean_s))
-    shortest = math.ceil(shortest_s / max(min(epoch_s), LEAST_EPOCH_S))
+    shortest = max(least_each, math.ceil(shortest_s / max(min(epoch_s), LEAST_EPOCH_S)))
     each = {number: math.ceil(every / number) for number in range(rounds, MOST_ROUNDS + 1, 2)}
     able = [number for number, own in each.items() if own >= shortest] or [rounds]
     fit = [number for number in able if number * each[number] <= MOST_TIME * every]

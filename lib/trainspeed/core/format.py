@@ -12,6 +12,7 @@ from typing import Any
 LONG_S = 3 * 86_400  # a duration from which on a reader wants days
 MISSING = "—"  # not measured, not there or not known
 MAX_DECIMALS = 6
+LINE_LENGTH = 300  # longest error for the banner and the front page
 NAMES = {"tensorflow": "TensorFlow", "torch": "PyTorch", "jax": "JAX", "scipy": "SciPy and OpenCV"}
 DEFAULT_PRECISION = "default"  # the framework's flags left alone
 DATA_SET_NAMES = {"own": "your own data"}
@@ -120,6 +121,12 @@ def usd(amount: float) -> str:
     """Return an amount to the cent; below a dollar with three significant digits."""
     decimals = 2 if amount >= 1 else 2 - math.floor(math.log10(amount))
     return f"{amount:,.{decimals}f} USD"
+
+
+def one_line(text: str) -> str:
+    """Return the first line that is not blank, shortened where it is very long."""
+    first = next((line.strip() for line in text.splitlines() if line.strip()), "no message")
+    return first if len(first) <= LINE_LENGTH else first[: LINE_LENGTH - 1] + "…"
 
 
 def counted(number: float, noun: str, plural: str | None = None) -> str:

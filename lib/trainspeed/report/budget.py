@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 import re
 import time
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from types import MappingProxyType
@@ -15,7 +17,7 @@ from trainspeed.conduct.context import Context
 from trainspeed.conduct.forecast import StudyPlan, read_plan
 from trainspeed.core.errors import UserError
 from trainspeed.core.files import CHECK
-from trainspeed.core.format import minutes
+from trainspeed.core.format import listed, minutes
 from trainspeed.core.user_model import user_models_in
 from trainspeed.report.interruption import Interruption
 from trainspeed.report.notebook_run import End, NotebookRun
@@ -23,7 +25,8 @@ from trainspeed.report.parameters import BUDGET, read_budget
 
 PARAMETER = "budget_s"  # of a notebook that measures: its own time
 HOW_TO_WRITE = "must be a time such as 90s, 15m, 1.5h or 1h30m."
-TIME = re.compile(r"(\s*\d+(\.\d+)?\s*(s|sec|m|min|h)\s*)+")
+TIME = re.compile(r"(\s*[0-9]+(\.[0-9]+)?\s*(s|sec|m|min|h)\s*)+")
+LONGEST_S = 365 * 86_400.0
 # Of a notebook: its kernel's start, its charts and its page.
 OVERHEAD_S = 8.0
 SHORTEST_S = 1.0  # of a share
@@ -35,10 +38,14 @@ def parse_budget(text: str) -> float:
     Raises:
         UserError: It is none, or not a positive one.
     """
-    # pandas takes a number without a unit for nanoseconds.
-    seconds = pd.Timedelta(text.strip()).total_seconds() if TIME.fullmatch(text) else 0.0
+    try:  # pandas takes a number without a unit for nanoseconds
+        seconds = pd.Timedelta(text.strip()).total_seconds() if TIME.fullmatch(text) else 0.0
+    except pd.errors.OutOfBoundsTimedelta:
+        seconds = math.inf
     if seconds <= 0:
         raise UserError("BUDGET", text, HOW_TO_WRITE)
+    if seconds > LONGEST_S:
+        raise UserError("BUDGET", text, "is more than a year: 8760h at most.")
     return seconds
 
 
@@ -85,22 +92,35 @@ def ask_for_plans(
             source = folder / f"{name}.ipynb"
             ends.append(NotebookRun(source, values[name], environment, interruption, planning=True).run())
             if (plan := read_plan(file)) is not None:
-                plans[name] = plan
+                plans[name] = replace(plan, last=name == names[-1])
             ended(name, ends[-1])
             if interruption.asked:
                 break
         return plans, ends, interruption.asked
 
 
-def check_budget(budget_s: float, plans: Mapping[str, StudyPlan]) -> None:
-    """Raise a UserError where there is not even time for a block of one comparison in each notebook."""
-    least_s = sum(
-        OVERHEAD_S + (plan.spent_s(None) if name == CHECK else plan.least_s) for name, plan in plans.items()
-    )
+def check_budget(
+    budget_s: float,
+    plans: Mapping[str, StudyPlan],
+    given_s: Mapping[str, float | None] = MappingProxyType({}),
+) -> None:
+    """Raise a UserError where there is not even time for a block of one comparison in each notebook.
+
+    Args:
+        given_s: Notebook -> the seconds that the user has given it, None for no limit, of those that share no time.
+    """
+    whole_s = {CHECK: None, **given_s}
+    each_s = {n: plan.spent_s(whole_s[n]) if n in whole_s else plan.least_s for n, plan in plans.items()}
+    least_s = sum(OVERHEAD_S + seconds for seconds in each_s.values())
     if plans and budget_s < least_s:
+        fixed = [
+            f"{name} with its own {PARAMETER} ({minutes(each_s[name])})" for name in plans if name in given_s
+        ]
+        if others := [name for name in plans if name not in given_s]:
+            fixed.append(f"one block of one comparison in each of {', '.join(others)}")
         raise UserError(
-            f"{BUDGET.upper()} ({minutes(budget_s)}) is too short: one block of one comparison in each of "
-            f"{', '.join(plans)} takes about {minutes(least_s)}. Give it that or more, or name fewer NOTEBOOKS."
+            f"{BUDGET.upper()} ({minutes(budget_s)}) is too short: {listed(fixed)} takes about {minutes(least_s)}. "
+            "Give it that or more, or name fewer NOTEBOOKS."
         )
 
 

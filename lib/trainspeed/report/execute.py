@@ -15,10 +15,10 @@ from typing import Any
 import nbformat
 
 from trainspeed.core.files import METADATA, write_atomically
-from trainspeed.core.format import counted
+from trainspeed.core.format import counted, one_line
 from trainspeed.core.scrub import scrub_all
 from trainspeed.report.interruption import Interruption
-from trainspeed.report.notebook_run import End, NotebookRun, NotebookStatus, error_text, one_line
+from trainspeed.report.notebook_run import End, NotebookRun, NotebookStatus, error_text
 
 MARKS = re.compile(r"[*`]|<[^>]+>")  # Markdown and HTML in a heading
 

@@ -21,7 +21,6 @@ from trainspeed.report.interruption import Interruption
 from trainspeed.report.jupyter_kernel import KernelSockets, kernel_class, kernel_sockets
 
 START_TIMEOUT_S = 60
-LINE_LENGTH = 300  # longest error for the banner and the front page
 ANSI = re.compile(r"\x1b\[[0-9;]*m")
 
 
@@ -165,12 +164,6 @@ def error_text(name: str, message: str) -> str:
     """Return an exception as text; a UserError needs no name before its message."""
     text = ANSI.sub("", message)
     return text if name == "UserError" else f"{name}: {text}".rstrip(": ")
-
-
-def one_line(text: str) -> str:
-    """Return the first line that is not blank, shortened where it is very long."""
-    first = next((line.strip() for line in text.splitlines() if line.strip()), "no message")
-    return first if len(first) <= LINE_LENGTH else first[: LINE_LENGTH - 1] + "…"
 
 
 class _KeepingEngine(NBClientEngine):

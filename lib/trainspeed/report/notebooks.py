@@ -12,6 +12,7 @@ from trainspeed.conduct.context import Context
 from trainspeed.core.errors import UserError
 from trainspeed.core.files import VALUES, write_atomically
 from trainspeed.core.ledger import Ledger
+from trainspeed.core.no_result import failures_in_short, has_result
 from trainspeed.core.paths import ROOT
 from trainspeed.core.runs import RunSet
 from trainspeed.core.scrub import scrubber
@@ -19,7 +20,6 @@ from trainspeed.report.budget import PARAMETER, Shares
 from trainspeed.report.execute import NotebookResult, NotebookStatus, execute
 from trainspeed.report.export import export_html
 from trainspeed.report.interruption import Interruption
-from trainspeed.report.no_result import failures_in_short, has_result
 from trainspeed.report.notebook_run import End
 from trainspeed.report.output_folder import shown
 from trainspeed.studies.summary.collect import PAGE

@@ -6,15 +6,19 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from trainspeed.conduct.forecast import PlanSums, StudyPlan
-from trainspeed.core.format import counted, minutes
-from trainspeed.report.budget import OVERHEAD_S, Shares
+from trainspeed.core.format import counted, listed, minutes
+from trainspeed.report.budget import OVERHEAD_S, PARAMETER, Shares
 from trainspeed.report.request import ReportRequest
 
 
 def weighed(session: ReportRequest, plans: Mapping[str, StudyPlan]) -> ReportRequest:
-    """Return the request with what each notebook compares as its weight."""
+    """Return the request with what each notebook compares as its weight, and what those take whose time is fixed."""
     weights = {n: plans[n].needs_s for n in session.weights if n in plans}
-    return replace(session, weights=weights)
+    if session.budget_s is None:
+        return replace(session, weights=weights)
+    given_s = {n: seconds for n, seconds in session.given_s.items() if n in plans}
+    reserved_s = {n: plans[n].spent_s(seconds) for n, seconds in given_s.items()}
+    return replace(session, weights=weights, reserved_s=reserved_s)
 
 
 def shares_of(
@@ -40,7 +44,7 @@ def plan_lines(session: ReportRequest, plans: Mapping[str, StudyPlan], hands: in
     twice = times_s(session, plans, 2 * session.budget_s, hands)
     added = [text for name, plan in plans.items() if (text := _added(plan, once[name], twice[name], hands))]
     whole, double = minutes(session.budget_s), minutes(2 * session.budget_s)
-    more = "; ".join(added) or "nothing: all that the preset asks for fits"
+    more = "; ".join(added) or f"nothing: {_why_nothing(session, plans, twice, hands)}"
     return [*lines, f"All of it: {whole} or less. {double} would add: {more}."]
 
 
@@ -62,14 +66,14 @@ def times_s(
     session: ReportRequest, plans: Mapping[str, StudyPlan], budget_s: float | None, hands: int = 1
 ) -> dict[str, float | None]:
     """Return notebook -> the seconds that it may measure for, if each takes as long as expected."""
-    fixed_s = session.fixed_s
+    own_s = session.given_s
     if budget_s is None:
-        return {name: fixed_s.get(name) for name in plans}
+        return {name: own_s.get(name) for name in plans}
     now_s = [0.0]
-    shares = Shares(budget_s, session.weights, fixed_s=fixed_s, clock=lambda: now_s[0])
+    shares = Shares(budget_s, session.weights, fixed_s=session.fixed_s, clock=lambda: now_s[0])
     given_s = {}
     for name, plan in plans.items():
-        given_s[name] = fixed_s.get(name, shares.of(name))
+        given_s[name] = own_s.get(name, shares.of(name))
         now_s[0] += OVERHEAD_S + plan.spent_s(given_s[name], hands)
     return given_s
 
@@ -88,6 +92,26 @@ def _lines(plan: StudyPlan, budget_s: float | None, hands: int) -> list[str]:
         for arm in () if group.foreseen else group.arms:
             lines.append(f"  {blocks} x {arm}: about {minutes(each_s)}" if blocks else f"  no time for {arm}")
     return lines
+
+
+def _why_nothing(
+    session: ReportRequest, plans: Mapping[str, StudyPlan], given_s: Mapping[str, float | None], hands: int
+) -> str:
+    """Return why more time adds nothing."""
+    lacking = [
+        name
+        for name, plan in plans.items()
+        for end in [plan.forecast(given_s[name], hands)]
+        if any(end.had(group) < group.most for group in plan.groups)
+    ]
+    if not lacking:
+        return "all that the preset asks for fits"
+    fixed = [name for name in lacking if name in session.given_s]
+    return (
+        f"{listed(fixed)} has its own `{PARAMETER}`"
+        if fixed == lacking
+        else "it is too little for what is left out"
+    )
 
 
 def _added(plan: StudyPlan, once_s: float | None, twice_s: float | None, hands: int) -> str | None:

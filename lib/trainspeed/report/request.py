@@ -21,6 +21,7 @@ from trainspeed.conduct.context import new_id
 from trainspeed.core import user_model
 from trainspeed.core.errors import UserError
 from trainspeed.core.files import CHECK, COMPARE, DRAWING, SUMMARY
+from trainspeed.core.format import minutes
 from trainspeed.core.ledger import SESSIONS_FILE, read_lines
 from trainspeed.core.library_model import find_library_model, is_library_model
 from trainspeed.core.quantities import Duration, Elapsed, Identifier, Name
@@ -41,6 +42,7 @@ class ReportRequest:
     Attributes:
         budget_s: Seconds that the whole report may take; None without a limit.
         weights: Notebook -> the seconds that it needs first, next, and so on, of those that share that time.
+        reserved_s: Notebook -> about how many seconds it takes, of those whose time the user has fixed.
     """
 
     session: Identifier
@@ -51,12 +53,18 @@ class ReportRequest:
     version: Name = ""
     budget_s: Duration | None = None
     weights: Mapping[str, Annotated[tuple[Elapsed, ...], Meta(max_length=10)]] = field(default_factory=dict)
+    reserved_s: Mapping[str, Elapsed] = field(default_factory=dict)
+
+    @property
+    def given_s(self) -> dict[str, float | None]:
+        """Notebook -> the seconds that the user has given it, None for no limit, of those that share no time."""
+        given = {name: own[PARAMETER] for name, own in self.parameters.items() if PARAMETER in own}
+        return {name: seconds for name, seconds in given.items() if name not in self.weights}
 
     @property
     def fixed_s(self) -> dict[str, float]:
-        """Notebook -> the seconds that the user has given it."""
-        given = {name: values.get(PARAMETER) for name, values in self.parameters.items()}
-        return {name: seconds for name, seconds in given.items() if seconds and name not in self.weights}
+        """Notebook -> the seconds that are kept for it."""
+        return {name: seconds for name, seconds in self.given_s.items() if seconds} | dict(self.reserved_s)
 
 
 def new_session(
@@ -239,6 +247,16 @@ def check_models_named(session: ReportRequest, names: Sequence[str], wanted: Rep
         raise UserError(
             f"session {session.session} trains {', '.join(map(repr, unnamed))}, which runs as a program: name it "
             "again to continue, with the MODEL=… or PARAMS=… that the report was begun with, or leave RESUME out"
+        )
+
+
+def check_same_budget(session: ReportRequest, wanted: ReportRequest) -> None:
+    """Raise a UserError where a session is to go on with another time: how long it takes is set before any result."""
+    if wanted.budget_s != session.budget_s:
+        own = "has no limit" if session.budget_s is None else f"was given {minutes(session.budget_s)}"
+        raise UserError(
+            f"BUDGET ({minutes(wanted.budget_s)}) is not that of session {session.session}, which {own}: leave BUDGET "
+            "out to go on with it, or leave RESUME out for a new report"
         )
 
 

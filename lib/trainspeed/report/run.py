@@ -21,20 +21,21 @@ from trainspeed.conduct.resumed import check_same_machine
 from trainspeed.conduct.worker_pool import worker_pool
 from trainspeed.core.errors import UserError
 from trainspeed.core.files import CHECK, SUMMARY
-from trainspeed.core.format import minutes
+from trainspeed.core.format import minutes, one_line
 from trainspeed.core.ledger import RUNS_FILE, SESSIONS_FILE, Ledger, append_line
 from trainspeed.core.paths import ROOT
 from trainspeed.core.runs import RunSet, elapsed_s
 from trainspeed.core.user_model import user_models_in
 from trainspeed.report import parameters
 from trainspeed.report.budget import ask_for_plans, check_budget
-from trainspeed.report.notebook_run import End, one_line
+from trainspeed.report.notebook_run import End
 from trainspeed.report.notebooks import INTERRUPTED, NotebookJob, ReportRun, exit_code
 from trainspeed.report.output_folder import locked, shown
 from trainspeed.report.plan_text import plan_lines, plan_totals, shares_of, weighed
 from trainspeed.report.request import (
     ReportRequest,
     check_models_named,
+    check_same_budget,
     check_session,
     new_session,
     read_sessions,
@@ -69,6 +70,7 @@ def report(*, out: Path, resume: bool = False, folder: Path = NOTEBOOKS, **choic
         session, names = old or wanted, wanted.notebooks
         if old:
             names = _to_continue(old, wanted if choice.get("notebooks") else old, folder)
+            check_same_budget(old, wanted if choice.get("budget") else old)
             check_models_named(old, names, wanted)
             runs, _ = Ledger(out).read(dict.fromkeys(old.notebooks, old.session))
             check_same_machine(runs, machine, node)
@@ -95,7 +97,10 @@ def report(*, out: Path, resume: bool = False, folder: Path = NOTEBOOKS, **choic
         )
         jobs = [
             NotebookJob(
-                name=name, context=context, parameters=session.parameters[name], preset=session.preset
+                name=name,
+                context=replace(context, last=name == names[-1]),
+                parameters=session.parameters[name],
+                preset=session.preset,
             )
             for name in names
         ]
@@ -120,7 +125,7 @@ def _weighed(session: ReportRequest, out: Path, folder: Path) -> tuple[ReportReq
     """
     plans, _, interrupted = ask_for_plans(session.notebooks, session.parameters, folder, out)
     if not interrupted:
-        check_budget(session.budget_s, plans)
+        check_budget(session.budget_s, plans, session.given_s)
     return weighed(session, plans), interrupted
 
 
@@ -244,7 +249,7 @@ def plan(
         wanted.notebooks, wanted.parameters, folder, out, hands=hands, ended=show
     )
     if wanted.budget_s is not None and not interrupted:
-        check_budget(wanted.budget_s, plans)
+        check_budget(wanted.budget_s, plans, wanted.given_s)
     wanted = weighed(wanted, plans)
     for line in plan_lines(wanted, plans, hands) if plans else ():
         print(line, flush=True)

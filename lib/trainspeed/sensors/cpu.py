@@ -51,12 +51,14 @@ class HostLoad:
         cpu: Summed over all cores; None off Linux.
         own_s: CPU seconds of this process and its descendants, including those it has waited for.
         cores: Of each core, by the kernel's name of it; empty off Linux.
+        in_ticks: Whether `own_s` counts in ticks: of this process alone it is exact to the nanosecond.
     """
 
     monotonic_s: float
     cpu: CpuSeconds | None
     own_s: float
     cores: Mapping[str, CpuSeconds] = field(default_factory=dict)
+    in_ticks: bool = False
 
 
 def host_load(stat: Path = STAT, process: psutil.Process | None = None) -> HostLoad:
@@ -66,8 +68,11 @@ def host_load(stat: Path = STAT, process: psutil.Process | None = None) -> HostL
         process: The process whose time, with that of its descendants, is `own_s`; this one by default.
     """
     seconds = cpu_seconds(stat)
-    own_s = _tree_s(process)
-    return HostLoad(monotonic_s=time.monotonic(), cpu=seconds.pop("cpu", None), own_s=own_s, cores=seconds)
+    own_s, in_ticks = _tree_s(process)
+    now_s = time.monotonic()
+    return HostLoad(
+        monotonic_s=now_s, cpu=seconds.pop("cpu", None), own_s=own_s, cores=seconds, in_ticks=in_ticks
+    )
 
 
 def foreign_cores(before: HostLoad, after: HostLoad) -> float | None:
@@ -175,18 +180,19 @@ def cpu_seconds(stat: Path = STAT) -> dict[str, CpuSeconds]:
     return seconds
 
 
-def _tree_s(asked: psutil.Process | None) -> float:
-    """Return the seconds of a process and its descendants: of this process to the nanosecond, else to a tick."""
+def _tree_s(asked: psutil.Process | None) -> tuple[float, bool]:
+    """Return the seconds of a process and its descendants, and whether any of them counts in ticks."""
     root = asked or psutil.Process()
     seconds = 0.0
-    for process in (root, *root.children(recursive=True)):
+    descendants = root.children(recursive=True)
+    for process in (root, *descendants):
         try:
             times = process.cpu_times()
         except psutil.Error:  # it ended meanwhile and was waited for: its parent's times hold it from now on
             continue
         own_s = time.process_time() if process is root and asked is None else times.user + times.system
         seconds += own_s + times.children_user + times.children_system
-    return seconds
+    return seconds, bool(asked or descendants)
 
 
 def cpu_name(cpuinfo: Path = CPUINFO) -> str | None:

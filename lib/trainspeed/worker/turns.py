@@ -15,7 +15,8 @@ from trainspeed.worker.meter import Meter
 
 # The first epoch holds compiling and is kept apart; the second tells how long an epoch takes.
 EPOCHS_BEFORE_TURNS = 2
-MIN_WAIT_S = 3.0  # over less, a tick of the CPU's clock, 0.01 s, is no longer small
+MIN_WAIT_S = 0.3  # over less, what waking up takes, 0.1 ms, is no longer small
+MIN_WAIT_IN_TICKS_S = 3.0  # over less, a tick of the CPU's clock, 0.01 s, is none either
 BUSY_WHILE_WAITING = 0.01  # cores, and as a share a GPU, that a run may use while others have their turns
 
 
@@ -160,7 +161,12 @@ class InTurns:
     def waiting_cores(self) -> float | None:
         """Cores that this run used while it waited, on average; None where it never waited long enough to tell."""
         used_s = max(0.0, sum(after.own_s - before.own_s for before, after in self._waits))
-        return used_s / self.waited_s if self.waited_s >= MIN_WAIT_S else None
+        in_ticks = any(load.in_ticks for wait in self._waits for load in wait)
+        return (
+            used_s / self.waited_s
+            if self.waited_s >= (MIN_WAIT_IN_TICKS_S if in_ticks else MIN_WAIT_S)
+            else None
+        )
 
     def notes(self) -> list[AnyNote]:
         """Return what of the CPU and of the GPUs did not rest while it waited."""

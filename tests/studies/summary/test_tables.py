@@ -7,6 +7,7 @@ from bs4 import BeautifulSoup
 
 from front_data import OLDER, SESSION, runs_of, verdicts_of, write_report
 from trainspeed.core.factors import CONTROL, RECIPE
+from trainspeed.core.run import Status
 from trainspeed.judge.verdict import Outcome
 from trainspeed.studies.summary.collect import ReportSummary, in_order, read_report
 from trainspeed.studies.summary.confirmation import counts_of
@@ -162,3 +163,16 @@ def test_each_notebook_has_its_question_how_it_ended_and_how_long_it_took(tmp_pa
     ]
     _, soup = rows_of(table)
     assert [link["href"] for link in soup.find_all("a")] == ["a.html", "c.html"]
+
+
+def test_a_notebook_whose_runs_gave_no_result_says_so_and_why(tmp_path):
+    crashed = {"status": Status.CRASHED, "reason": "ValueError: <b>no loss</b>"}
+    runs = [*runs_of("layout"), *runs_of("amp", **crashed)]
+    write_report(tmp_path, runs, studies=("layout", "amp"), verdicts=[])
+    why = "12 of 12 runs gave no result: crashed: ValueError: <b>no loss</b>"
+    rows = texts(notebook_table(read_report(tmp_path, tmp_path)))
+
+    assert [row[:2] for row in rows] == [
+        ["ran to its end, without a result", f"The question of amp {why}"],
+        ["ran to its end", "The question of layout"],
+    ]

@@ -11,6 +11,8 @@ from pandas.io.formats.style import Styler
 from trainspeed.core.factors import RECIPE
 from trainspeed.core.format import MISSING, minutes
 from trainspeed.core.markdown import visible
+from trainspeed.core.no_result import failures_in_short, has_result
+from trainspeed.core.run import Run
 from trainspeed.judge.comparison import Verdict
 from trainspeed.judge.text import interval_of, outcome_word, size_of
 from trainspeed.judge.verdict import MIN_BLOCKS
@@ -123,8 +125,7 @@ def notebook_table(report: ReportSummary) -> Styler:
     """Return a row per notebook: how it ended, its question (a link), how long measuring took."""
     rows = [
         {
-            # Of the notebook, not of its answer: "ok" beside a question reads as a yes.
-            "status": "ran to its end" if ran.status == "ok" else html.escape(ran.status),
+            "status": _ending(ran, report),
             "question": _link(ran.title, ran.page) + _remarks(ran, report),
             "measuring": MISSING if ran.seconds is None else minutes(ran.seconds),
         }
@@ -134,8 +135,23 @@ def notebook_table(report: ReportSummary) -> Styler:
     return _linked_table(rows, "notebooks", caption, ["status", "question", "measuring"])
 
 
+def _ending(ran: ReportNotebook, report: ReportSummary) -> str:
+    """Return how a notebook ended, not what it answers: "ok" beside a question reads as a yes."""
+    if ran.status != "ok":
+        return html.escape(ran.status)
+    return "ran to its end" + ", without a result" * (not has_result(_runs_of(ran, report)))
+
+
+def _runs_of(ran: ReportNotebook, report: ReportSummary) -> tuple[Run, ...]:
+    """Return the runs that a notebook's page shows."""
+    return tuple(run for run in (*report.runs, *report.checks, *report.own) if run.study == ran.name)
+
+
 def _remarks(ran: ReportNotebook, report: ReportSummary) -> str:
     remarks = [ran.error] if ran.error else []
+    runs = _runs_of(ran, report)
+    if not has_result(runs):
+        remarks.append(failures_in_short(runs))
     if report.is_older(ran.session):
         remarks.append("from an earlier session" + (f", preset {ran.preset}" if ran.preset else ""))
     return "".join(f"<br>{html.escape(remark)}" for remark in remarks)

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from trainspeed.core.format import counted
+from trainspeed.core.format import counted, one_line
 from trainspeed.core.run import Run, Status
-from trainspeed.report.notebook_run import one_line
 
 
 def failures_in_short(runs: Sequence[Run]) -> str | None:
