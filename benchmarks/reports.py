@@ -20,7 +20,8 @@ from trainspeed.core.files import VERDICTS
 from trainspeed.core.ledger import SESSIONS_FILE, Ledger, read_lines
 from trainspeed.core.notes import CoresBusy
 from trainspeed.core.run import Run
-from trainspeed.judge.comparison import controls
+from trainspeed.judge.comparison import Verdict, controls
+from trainspeed.judge.verdict import MIN_BLOCKS
 from trainspeed.studies.summary.collect import PAGE
 
 IN_BUDGET = (0.85, 1.15)  # wanted of wall time / budget
@@ -60,15 +61,26 @@ def beside_neighbour() -> list[str]:
 def rows_beside_neighbour(folder: Path) -> list[str]:
     """Return the rows on the newest session of a report that was made beside a neighbour."""
     asked, runs = _newest(folder)
-    verdicts = msgspec.json.decode((folder / VERDICTS).read_bytes())
-    counts = Counter(verdict["outcome"] for verdict in verdicts)
-    words = ", ".join(f"{count} {outcome}" for outcome, count in counts.most_common())
+    verdicts = [Verdict.from_dict(one) for one in msgspec.json.decode((folder / VERDICTS).read_bytes())]
     return [
         *_time(BESIDE, _wall_s(folder, asked, runs), sum(run.timed_s for run in runs), asked.get("budget_s")),
         *_controls(BESIDE, runs),
-        f"| {BESIDE}: verdicts | {words} | printed | |",
+        _verdicts(BESIDE, verdicts),
         _beside(BESIDE, runs),
     ]
+
+
+def _verdicts(what: str, verdicts: Sequence[Verdict]) -> str:
+    """Return the row on how many comparisons were decided: of times, in blocks enough for it, of different settings."""
+    asked = [
+        one for one in verdicts if one.blocks >= MIN_BLOCKS and one.quantity == "time" and not one.is_control
+    ]
+    counts = Counter(str(one.outcome) for one in asked)
+    words = ", ".join(f"{count} {outcome}" for outcome, count in counts.most_common())
+    looks = sum(one.blocks < MIN_BLOCKS for one in verdicts)
+    others = f"and {len(verdicts) - len(asked) - looks} controls and accuracies, {looks} first looks in fewer blocks"
+    label = f"comparisons of times in {MIN_BLOCKS} blocks or more"
+    return f"| {what}: {label} | {words or 'none'}; {others} | printed | |"
 
 
 def rows(folder: Path, budget_s: float | None) -> list[str]:

@@ -32,7 +32,7 @@ from trainspeed.core.ledger import Ledger
 from trainspeed.core.run import Run, Status
 
 ROOT = Path(__file__).resolve().parents[1]
-VICTIMS = ("runner", "worker", "reaper", "arm", "everything")
+VICTIMS = ("report", "runner", "worker", "reaper", "arm", "other", "everything")
 VARIABLE = "TRAINSPEED_KILLED_REPORT"  # every process of a report has it: the report's folder
 PARAMETERS = {"layout": {"frameworks": ["torch"], "blocks": 3}}
 MODEL = "tests/probes/own_daemon.py:convolution"
@@ -111,7 +111,9 @@ def _kind(process: psutil.Process) -> str:
     of_worker = ["trainspeed.worker.main" in command for command in commands]
     if of_worker[0]:
         return ("reaper", "worker", "arm")[sum(of_worker) - 1]
-    return "runner" if "ipykernel_launcher" in commands[0] else "other"
+    if "ipykernel_launcher" in commands[0]:
+        return "runner"
+    return "report" if " -m trainspeed report " in commands[0] else "other"  # the monitor, what forks kernels
 
 
 def finished_blocks(runs: Sequence[Run], planned: Counter[Any]) -> set[int]:

@@ -9,8 +9,11 @@ from subprocess import CompletedProcess
 
 import pytest
 
+from front_data import runs_of, verdicts_of
+from study_data import control_runs, make_pair
 from test_bench import BENCHMARKS, load
 from trainspeed.core.ledger import SESSIONS_FILE
+from trainspeed.judge.comparison import as_json, controls
 
 MEASURED = BENCHMARKS.parent / "data" / "measured"
 
@@ -72,15 +75,19 @@ def test_a_report_or_a_neighbour_that_fails_costs_the_other_parts_nothing(
     ]
 
 
-def test_of_a_report_beside_a_neighbour_its_verdicts_are_counted_too(reports, tmp_path):
+def test_of_a_report_beside_a_neighbour_its_decided_comparisons_are_counted_too(reports, tmp_path):
+    """Neither controls, whose arms are the same, nor looks of a few blocks, which decide nothing by design."""
     for name in ("runs.jsonl", SESSIONS_FILE):
         shutil.copy(MEASURED / "xeon-amx-2-cores" / name, tmp_path)
-    outcomes = ["undecided", "faster", "undecided"]
-    (tmp_path / "verdicts.json").write_text(json.dumps([{"outcome": outcome} for outcome in outcomes]))
+    undecided = make_pair("layout", ("channels_first", "channels_last"), [0.9, 1.1] * 3)
+    pairs = [runs_of("layout", 1.5), runs_of("amp", 0.5), undecided, runs_of("amp", 1.5, blocks=2)]
+    verdicts = [verdict for runs in pairs for verdict in verdicts_of(runs) if verdict.quantity == "time"]
+    verdicts += [*controls(control_runs([1.0] * 6)), *verdicts_of(runs_of("layout"))[1:]]
+    (tmp_path / "verdicts.json").write_text(json.dumps(as_json(verdicts)))
     rows = reports.rows_beside_neighbour(tmp_path)
 
     assert (
-        "| report beside a noisy neighbour on the other core: verdicts | 2 undecided, 1 faster | printed | |"
-        in rows
-    )
+        "| report beside a noisy neighbour on the other core: comparisons of times in 6 blocks or more | 1 faster, "
+        "1 slower, 1 undecided; and 2 controls and accuracies, 1 first looks in fewer blocks | printed | |"
+    ) in rows
     assert any("half-width of the interval of " in row for row in rows)

@@ -28,6 +28,7 @@ EVERYTHING = Context(
     notebook_statuses=({"name": "amp", "status": "failed"},),
     node="a10g-1",
     hands=2,
+    last=True,
 )
 
 

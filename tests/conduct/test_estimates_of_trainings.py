@@ -190,3 +190,19 @@ def test_what_is_known_of_blocks_with_few_rounds_is_not_shortened_again():
     )
     assert many_s - few_s == pytest.approx(2 * 2.0 * (ROUNDS - group.rounds), rel=0.15)
     assert Pace((), "cpu", turn_s=2.0).block_s(group) == few_s
+
+
+@pytest.mark.parametrize("rounds", [ROUNDS, 2])
+def test_where_one_is_fed_ahead_all_of_its_group_train_an_epoch_more_in_each_turn(rounds):
+    """Epochs are so long that a turn is one, and all else is nothing beside them."""
+
+    def group_s(*pipelines):
+        fed = {"framework": "tensorflow", "images_per_epoch": 10_000_000}
+        trials = tuple(make_trial(**fed, pipeline=name) for name in pipelines)
+        plan = schedule([TrialSet(trials=trials, blocks=1, factors=("pipeline",))], seed=0)
+        return estimates_s(plan, [], "cpu", rounds=rounds)
+
+    usual, ahead = group_s("arrays", "generator"), group_s("arrays", "tf_data")
+    assert [*ahead] == pytest.approx(
+        [seconds * (2 + 2 * rounds) / (2 + rounds) for seconds in usual], rel=0.01
+    )

@@ -91,6 +91,16 @@ def test_in_a_report_what_gets_slower_ends_its_six_blocks_and_the_next_notebooks
     assert sizes(runs) == {8: blocks}
 
 
+@pytest.mark.parametrize(("last", "blocks"), [(False, {8: 9, 4: 9}), (True, {8: 12, 4: 9})])
+def test_in_a_report_the_last_notebook_alone_uses_what_decides_not_all_of_its_comparisons(
+    clocked, tmp_path, last, blocks
+):
+    parts = part_of(8, blocks=15), part_of(4, blocks=15)
+    runs = measured(tmp_path, 22 * RUN_S, *parts, in_report=True, last=last)
+
+    assert sizes(runs) == blocks
+
+
 def test_rendering_shows_the_same_record(clocked, tmp_path):
     runs = measured(tmp_path, 6 * RUN_S, part_of(8, 4, blocks=9))
 

@@ -67,18 +67,21 @@ def test_of_a_turn_its_median_epoch_or_call_is_compared(trained, called):
     assert called.round_s == {0: 0.5, 1: 0.5}
 
 
-@pytest.mark.parametrize(("pipeline", "counted"), [("tf_data", (2.0, 2.0)), ("arrays", (1.0, 2.0, 2.0))])
-def test_the_first_epoch_of_a_turn_does_not_count_where_its_batches_were_made_while_others_trained(
-    trained, pipeline, counted
-):
-    trial = replace(trained.trial, framework="tensorflow", pipeline=pipeline)
-    turns = tuple(replaced(turn, epoch_s=(1.0, 2.0, 2.0)) for turn in trained.turns)
-    run = replace(trained, trial=trial, turns=turns)
+@pytest.mark.parametrize(
+    ("lead_in", "counted", "of_round"), [(0, (1.0, 2.0, 4.0), 2.0), (1, (2.0, 4.0), 3.0)]
+)
+def test_what_leads_into_a_turn_does_not_count(trained, lead_in, counted, of_round):
+    turns = tuple(replaced(turn, epoch_s=(1.0, 2.0, 4.0), lead_in=lead_in) for turn in trained.turns)
+    run = replace(trained, turns=turns)
 
     assert run.later_epoch_s == counted * 2
-    assert run.round_s == {0: 2.0, 1: 2.0}
-    assert turns[0].counted_epoch_s(pipeline) == counted
-    assert replaced(turns[0], epoch_s=(1.0,)).counted_epoch_s(pipeline) == (1.0,), "there is no other"
+    assert run.round_s == {0: of_round, 1: of_round}
+    assert read_run(json.dumps(run.as_dict()).encode(), {}).turns == turns
+    assert replaced(turns[0], lead_in=9).counted_epoch_s == (1.0, 2.0, 4.0), "somebody else's line"
+
+
+def test_of_calls_there_are_no_epochs(called):
+    assert (called.later_epoch_s, called.median_epoch_s, called.images_per_s) == ((), None, None)
 
 
 @pytest.mark.parametrize("kind", ["trained", "called"])

@@ -231,7 +231,7 @@ def test_a_report_of_days_tells_its_time_before_it_measures_anything(
     preset, told, tmp_path, monkeypatch, capsys
 ):
     days = StudyPlan(study="layout", groups=(group("core", block_s=2 * 86_400.0, most=6),))
-    monkeypatch.setattr(run, "ask_for_plans", lambda *_: ({"layout": days}, [], False))
+    monkeypatch.setattr(run, "ask_for_plans", lambda *_, **__: ({"layout": days}, [], False))
     monkeypatch.setattr(
         run,
         "new_session",

@@ -6,8 +6,10 @@ from dataclasses import replace
 
 import pytest
 
+from report_helper import tiny_folder
 from trainspeed.conduct.forecast import WORKERS_START_S, ForecastGroup, StudyPlan
 from trainspeed.core.errors import UserError
+from trainspeed.report import run
 from trainspeed.report.budget import OVERHEAD_S, check_budget
 from trainspeed.report.plan_text import plan_lines, shares_of, weighed
 from trainspeed.report.request import ReportRequest
@@ -64,18 +66,58 @@ def test_a_time_that_is_too_short_for_it_and_the_others_is_one_line(own_s, takes
     )
 
 
-def test_that_is_enough_which_the_line_says_is_needed():
-    asked = session(60.0, 70.0)
+def test_a_second_less_than_that_is_too_short():
+    asked, least_s = session(60.0, 70.0), 2 * START_S + 6 * BLOCK_S + BLOCK_S
 
-    check_budget(2 * START_S + 6 * BLOCK_S + BLOCK_S, PLANS, asked.given_s)
+    check_budget(least_s, PLANS, asked.given_s)
+    with pytest.raises(UserError, match=r"takes about 1 min 42 s\. "):
+        check_budget(least_s - 1, PLANS, asked.given_s)
 
 
-def test_a_plan_does_not_say_that_all_fits_where_a_time_of_its_own_leaves_something_out():
-    alone = replace(session(600.0, 70.0), notebooks=("layout",), weights={})
+def test_equal_machines_share_what_it_takes():
+    asked, shared_s = session(600.0, None), WORKERS_START_S + 15 * BLOCK_S / 3
+
+    assert weighed(asked, PLANS, 3).reserved_s == {"layout": shared_s}
+    check_budget(2 * START_S + 15 * BLOCK_S / 3 + BLOCK_S, PLANS, asked.given_s, 3)
+
+
+@pytest.mark.parametrize("command", [run.report, run.plan])
+def test_reports_and_plans_refuse_a_time_that_is_too_short(command, tmp_path, monkeypatch):
+    folder = tiny_folder(tmp_path, "layout", "amp", "summary")
+    (folder / "presets/quick.yaml").write_text("")
+    monkeypatch.setattr(run, "ask_for_plans", lambda *_, **__: (PLANS, [], False))
+    monkeypatch.setattr(run, "new_session", lambda **_: session(60.0, None))
+
+    with pytest.raises(UserError, match="is too short: layout with its own budget_s"):
+        command(out=tmp_path / "out", folder=folder)
+
+
+def test_a_plan_counts_on_the_limit_and_not_on_what_is_kept_for_it():
+    """Of 75 s it takes 68: six blocks and the start."""
+    lines = plan_lines(session(600.0, 75.0), PLANS)
+
+    assert lines[0] == "layout: 12 runs, about 1 min 08 s of 1 min 15 s"
+
+
+@pytest.mark.parametrize(
+    ("own_s", "why"), [(70.0, "`budget_s` limits layout"), (None, "all that the preset asks for fits")]
+)
+def test_a_plan_does_not_say_that_all_fits_where_a_time_of_its_own_leaves_something_out(own_s, why):
+    alone = replace(session(600.0, own_s), notebooks=("layout",), weights={})
 
     *_, total = plan_lines(alone, {"layout": PLANS["layout"]})
 
-    assert (
-        total
-        == "All of it: 10 min 00 s or less. 20 min 00 s would add: nothing: layout has its own `budget_s`."
+    assert total == f"All of it: 10 min 00 s or less. 20 min 00 s would add: nothing: {why}."
+
+
+def test_a_plan_says_where_twice_the_time_is_too_little_for_what_is_left_out():
+    fields = {"core": False, "arms": ("c",), "most": 1, "first_s": 1e5, "block_s": 1e5}
+    huge = ForecastGroup(name="survey", **fields)
+    plan = StudyPlan(study="layout", groups=(*plan_with("layout", most=6).groups, huge))
+    asked = ReportRequest(
+        session="s", preset="quick", notebooks=("layout",), budget_s=600.0, weights={"layout": plan.needs_s}
     )
+
+    *_, total = plan_lines(asked, {"layout": plan})
+
+    assert total.endswith(" would add: nothing: it is too little for what is left out.")

@@ -20,9 +20,9 @@ from trainspeed.worker.turns import Alone, InTurns
 class Commands(EventsSent):
     """Gives turns of two epochs, each after a wait, then none; waiting takes CPU time."""
 
-    def __init__(self, clock, count, busy_s=0.0, warm_up=False, wait_s=10.0) -> None:
+    def __init__(self, clock, count, busy_s=0.0, warm_up=False, wait_s=10.0, lead_in=0) -> None:
         super().__init__()
-        self.first = [WarmUp()] if warm_up else []
+        self.first, self.lead_in = [WarmUp()] if warm_up else [], lead_in
         self.clock, self.left, self.busy_s, self.wait_s, self.own_s = clock, count, busy_s, wait_s, 0.0
 
     def receive(self):
@@ -31,7 +31,11 @@ class Commands(EventsSent):
         if self.first:
             return encode_command(self.first.pop()).rstrip()
         self.left -= 1
-        command = TakeTurn(round=9 - self.left, place=1, epochs=2) if self.left >= 0 else Finish()
+        command = (
+            TakeTurn(round=9 - self.left, place=1, epochs=2, lead_in=self.lead_in)
+            if self.left >= 0
+            else Finish()
+        )
         return encode_command(command).rstrip()
 
 
@@ -158,6 +162,14 @@ def test_short_waits_tell_what_a_run_used_but_where_its_descendants_count_in_tic
 
     assert pace.waiting_cores == (pytest.approx(0.02, abs=1e-3) if told else None)
     assert len(pace.notes()) == told
+
+
+def test_a_turn_keeps_how_many_of_its_epochs_do_not_count(trained):
+    turns = trained(3, lead_in=1)[0].turns
+
+    assert [(turn.lead_in, turn.epoch_s, turn.counted_epoch_s) for turn in turns] == [
+        (1, (1.0, 1.0), (1.0,))
+    ] * 3
 
 
 def test_a_run_alone_trains_its_epochs_in_a_row():

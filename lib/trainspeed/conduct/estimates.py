@@ -11,6 +11,7 @@ from statistics import fmean
 from typing import Any
 
 from trainspeed.conduct.plan import Planned
+from trainspeed.conduct.turn_plan import lead_in_of
 from trainspeed.conduct.turns import ROUNDS, TURN_S, shortest_turn_s, turn_of_calls, turns_of_epochs
 from trainspeed.conduct.workers import WorkerKind
 from trainspeed.core.convolution import CPU_LIBRARIES, AnyTrial, Conv2dTrial
@@ -91,6 +92,7 @@ def estimates_s(
     before = whole.by_trial()
     plan = list(plan)
     sizes = Counter((planned.block, planned.group) for planned in plan)
+    ahead = {(one.block, one.group) for one in plan if lead_in_of([one.trial])}
     anew = [compiles_anew(planned.label, planned.block) for planned in plan]
     return [
         _took_s(before[spec], anew=is_anew)
@@ -100,6 +102,7 @@ def estimates_s(
             device,
             rounds=rounds if sizes[planned.block, planned.group] > 1 else 0,
             turn_s=turn_s,
+            lead_in=int((planned.block, planned.group) in ahead),
             anew=is_anew,
         )
         for planned, is_anew in zip(plan, anew, strict=True)
@@ -122,12 +125,19 @@ def imports_s(trials: Iterable[AnyTrial]) -> float:
 
 
 def run_s(
-    trial: AnyTrial, device: str, *, rounds: int = 0, turn_s: float = TURN_S, anew: bool = True
+    trial: AnyTrial,
+    device: str,
+    *,
+    rounds: int = 0,
+    turn_s: float = TURN_S,
+    lead_in: int = 0,
+    anew: bool = True,
 ) -> float:
     """Return about how long a run takes by its arithmetic, in seconds, without its waits for turns.
 
     Args:
         rounds: Of turns; 0 for a run that takes none.
+        lead_in: Epochs of a turn that do not count: see `lead_in_of`.
         anew: False where it takes programs of earlier runs again: see `programs`.
     """
     if isinstance(trial, Conv2dTrial):
@@ -154,8 +164,8 @@ def run_s(
         trace_s += KERNELS_S[trial.framework]
     epochs = trial.epochs
     if rounds:
-        shortest_s = shortest_turn_s(device)
-        turns = turns_of_epochs([epoch_s], turn_s, trial.epochs, shortest_s=shortest_s, rounds=rounds)
+        fitting = {"shortest_s": shortest_turn_s(device), "rounds": rounds, "lead_in": lead_in}
+        turns = turns_of_epochs([epoch_s], turn_s, trial.epochs, **fitting)
         epochs = EPOCHS_BEFORE_TURNS + turns.rounds * turns.each.epochs
     return begin_s + trace_s * depth + epochs * epoch_s
 

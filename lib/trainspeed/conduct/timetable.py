@@ -166,8 +166,8 @@ class Timetable(Generic[G]):
                 self._level = level if behind else self._level
             elif self.yields:
                 return self._for_a_look(left_s)
-            else:
-                behind = self._fitting(behind, level, left_s)
+            else:  # one after the other, so that none is left between two levels where the machine gets slower
+                behind = [group for group in behind if self._needed_s([group], level) <= left_s][:1]
         if not behind:
             return self._for_a_look(left_s)
         block = self._of_least(behind)
@@ -176,14 +176,6 @@ class Timetable(Generic[G]):
             return None
         group = self._first(behind)
         return group if self.block_s(group) <= self.longest_s else None
-
-    def _fitting(self, groups: Sequence[G], level: int, left_s: float) -> list[G]:
-        """Return those of groups, from the first on, that can all have so many blocks in this time."""
-        fitting: list[G] = []
-        for group in groups:
-            if self._needed_s([*fitting, group], level) <= left_s:
-                fitting.append(group)
-        return fitting
 
     def _for_a_look(self, left_s: float) -> G | None:
         unseen = (group for group in self._open if not self.had(group) and not group.around)
@@ -195,10 +187,12 @@ class Timetable(Generic[G]):
         core = [group for group in self._open if group.core and group not in self._given_up]
         if unseen := [group for group in core if not self.had(group)]:
             begun = [group for group in core if self.had(group)]
-            # Where what was measured failed for good, another one shall not leave the study empty, in its time.
-            first = not begun and (left_s > 0 or not any(map(self.had, self.over)))
+            # A study is not to be empty: not even where what it began with failed for good, as far as its time goes.
+            failed = any(group.core and 0 < self.had(group) < FEWEST for group in self.over)
+            first = not begun and not any(group.core and self.had(group) for group in self.over)
             for group in unseen:
-                if first or self._needed_s([*begun, group], FEWEST) <= left_s:
+                alone = failed and not begun and self._needed_s([group], 1) <= left_s
+                if first or alone or self._needed_s([*begun, group], FEWEST) <= left_s:
                     return group
                 self._given_up.add(group)
         behind = self._below([group for group in core if self.had(group)], FEWEST)
@@ -222,8 +216,9 @@ class Timetable(Generic[G]):
     def _steadier(self, left_s: float) -> G | None:
         """Return a group of the core that has 6 blocks or more, and may have 9; the last ones do without."""
         behind = self._below([group for group in self._open if group.core and self._grows(group)], STEADY)
-        fitting = self._fitting(behind, STEADY, left_s)
-        return self._first(fitting) if fitting else None
+        while behind and self._needed_s(behind, STEADY) > left_s:
+            behind.pop()
+        return self._first(behind) if behind else None
 
     def _of_others(self, left_s: float, level: int) -> G | None:
         others = (g for g in self._open if not (g.core or g.around) and g not in self._given_up)

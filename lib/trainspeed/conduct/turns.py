@@ -74,7 +74,7 @@ def turns_of_epochs(
     *,
     shortest_s: float,
     rounds: int = ROUNDS,
-    least_each: int = 1,
+    lead_in: int = 0,
 ) -> Turns:
     """Return the turns of arms that train: as many as may be, of an epoch or more.
 
@@ -86,19 +86,19 @@ def turns_of_epochs(
         epochs: Epochs that a run trains at least, those before its turns among them.
         shortest_s: Seconds of the fastest arm's turn, at least, where there is time for more turns than `rounds`.
         rounds: Turns, at least.
-        least_each: Epochs of a turn, at least.
+        lead_in: Epochs at the beginning of a turn that do not count; one that does comes after them.
     """
     mean_s = fmean(epoch_s) if epoch_s else 0.0
-    every = max(rounds * least_each, epochs - EPOCHS_BEFORE_TURNS)
+    every = max(rounds * (lead_in + 1), epochs - EPOCHS_BEFORE_TURNS)
     if mean_s <= 0:
-        return Turns(rounds=rounds, each=TakeTurn(epochs=math.ceil(every / rounds)))
+        return Turns(rounds=rounds, each=TakeTurn(epochs=math.ceil(every / rounds), lead_in=lead_in))
     every = max(every, round(rounds * turn_s / mean_s))
-    shortest = max(least_each, math.ceil(shortest_s / max(min(epoch_s), LEAST_EPOCH_S)))
+    shortest = max(lead_in + 1, math.ceil(shortest_s / max(min(epoch_s), LEAST_EPOCH_S)))
     each = {number: math.ceil(every / number) for number in range(rounds, MOST_ROUNDS + 1, 2)}
     able = [number for number, own in each.items() if own >= shortest] or [rounds]
     fit = [number for number in able if number * each[number] <= MOST_TIME * every]
     number = max(fit) if fit else min(able, key=lambda few: (few * each[few], -few))
-    return Turns(rounds=number, each=TakeTurn(epochs=each[number]))
+    return Turns(rounds=number, each=TakeTurn(epochs=each[number], lead_in=lead_in))
 
 
 def turn_of_calls(turn_s: float, calls: int, *, rounds: int = ROUNDS) -> TakeTurn:

@@ -1,4 +1,4 @@
-"""Runs of a notebook that gave no result, in a line for the terminal. Prints nothing."""
+"""Runs of a notebook that gave no result, in a line. Prints nothing."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ import msgspec
 from trainspeed.core.notes import AnyNote
 from trainspeed.core.probe import ProbeValue
 from trainspeed.core.quantities import Amount, Count, Durations, Elapsed, Name, Number, Size, Whole
-from trainspeed.core.trial import LAYOUTS, RUN_AHEAD
+from trainspeed.core.trial import LAYOUTS
 
 DISTURBED_CORES = 0.2  # used by others: from there on a turn's times were seen to change
 FEWEST_QUIET = 2  # turns that tell by themselves how fast a run is; of many, a third
@@ -115,6 +115,7 @@ class Turn(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         start_s: Seconds from the run's request to the turn's first step.
         end_s: The same to its end; None in older lines.
         epoch_s: Duration of each of its epochs, in seconds.
+        lead_in: How many of these, from the first on, do not count: see `TurnPlan`.
         call_s, resident_s: Those of its calls, as in `CallTimes`.
         sm_clock_mhz: Clock of the GPUs' multiprocessors at its end, a mean over the GPUs in use; None where
             there is none, or it cannot be read, and in older lines.
@@ -129,19 +130,17 @@ class Turn(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     start_s: Elapsed
     end_s: Elapsed | None = None
     epoch_s: Durations = ()
+    lead_in: Number = 0
     call_s: Durations = ()
     resident_s: Durations = ()
     sm_clock_mhz: Amount | None = None
     throttle_reasons: Name | None = None
     others_cores: Amount | None = None
 
-    def counted_epoch_s(self, pipeline: str) -> tuple[float, ...]:
-        """Return the epochs that count: without the first of several where its batches were made while others trained.
-
-        tf.data's threads fill their buffers then: without training, such an epoch of 32 batches took 0.87 to 0.89 of
-        the time of the next.
-        """
-        return tuple(self.epoch_s[pipeline in RUN_AHEAD and len(self.epoch_s) > 1 :])
+    @property
+    def counted_epoch_s(self) -> tuple[float, ...]:
+        """Its epochs that count; all where none would."""
+        return tuple(self.epoch_s[self.lead_in :] or self.epoch_s)
 
     @property
     def is_disturbed(self) -> bool:

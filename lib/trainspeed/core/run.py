@@ -140,16 +140,14 @@ class Run(RunResult):
     @property
     def later_epoch_s(self) -> tuple[float, ...]:
         """The epochs that count: of its counted turns, not the second; without turns, all after the first."""
-        counted = (turn.counted_epoch_s(self.trial.pipeline) for turn in self.counted_turns)
-        return sum(counted, ()) or self.epoch_s[1:]
+        return sum((turn.counted_epoch_s for turn in self.counted_turns), ()) or self.epoch_s[1:]
 
     @property
     def round_s(self) -> dict[int, float]:
         """Round -> what is compared of the run's turn in it: the median call, or the median epoch as in `median_s`."""
         if self.call_s:
             return {turn.round: median(turn.call_s) for turn in self.turns}
-        own_s = {turn.round: turn.counted_epoch_s(self.trial.pipeline) for turn in self.turns}
-        return {number: median(epoch_s) / self._consumed for number, epoch_s in own_s.items()}
+        return {turn.round: median(turn.counted_epoch_s) / self._consumed for turn in self.turns}
 
     @property
     def round_clock_mhz(self) -> dict[int, float]:
@@ -277,7 +275,8 @@ class Run(RunResult):
     @property
     def images_per_s(self) -> float | None:
         """Training throughput after the first epoch."""
-        return self.trial.images_per_epoch / self.median_epoch_s if self.median_epoch_s else None
+        seconds = self.median_epoch_s
+        return self.trial.images_per_epoch / seconds if seconds else None
 
     @property
     def role(self) -> Role:

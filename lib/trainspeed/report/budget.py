@@ -72,6 +72,7 @@ def ask_for_plans(
     out: Path,
     *,
     hands: int | None = None,
+    limited: bool = True,
     ended: Callable[[str, End], None] = lambda name, end: None,
 ) -> tuple[dict[str, StudyPlan], list[End], bool]:
     """Run the notebooks as far as their plans; return those, how each ended, and whether the user interrupted.
@@ -79,6 +80,7 @@ def ask_for_plans(
     Args:
         out: Folder whose earlier runs tell how long a trial takes.
         hands: See `Context`.
+        limited: Whether they share a time, so that what one leaves is for those that come after it.
         ended: Called after each notebook.
     """
     plans: dict[str, StudyPlan] = {}
@@ -92,7 +94,7 @@ def ask_for_plans(
             source = folder / f"{name}.ipynb"
             ends.append(NotebookRun(source, values[name], environment, interruption, planning=True).run())
             if (plan := read_plan(file)) is not None:
-                plans[name] = replace(plan, last=name == names[-1])
+                plans[name] = replace(plan, last=not limited or name == names[-1])
             ended(name, ends[-1])
             if interruption.asked:
                 break
@@ -103,14 +105,18 @@ def check_budget(
     budget_s: float,
     plans: Mapping[str, StudyPlan],
     given_s: Mapping[str, float | None] = MappingProxyType({}),
+    hands: int = 1,
 ) -> None:
     """Raise a UserError where there is not even time for a block of one comparison in each notebook.
 
     Args:
         given_s: Notebook -> the seconds that the user has given it, None for no limit, of those that share no time.
+        hands: Number of equal machines that share the blocks.
     """
     whole_s = {CHECK: None, **given_s}
-    each_s = {n: plan.spent_s(whole_s[n]) if n in whole_s else plan.least_s for n, plan in plans.items()}
+    each_s = {
+        n: plan.spent_s(whole_s[n], hands) if n in whole_s else plan.least_s for n, plan in plans.items()
+    }
     least_s = sum(OVERHEAD_S + seconds for seconds in each_s.values())
     if plans and budget_s < least_s:
         fixed = [

@@ -11,13 +11,17 @@ from trainspeed.report.budget import OVERHEAD_S, PARAMETER, Shares
 from trainspeed.report.request import ReportRequest
 
 
-def weighed(session: ReportRequest, plans: Mapping[str, StudyPlan]) -> ReportRequest:
-    """Return the request with what each notebook compares as its weight, and what those take whose time is fixed."""
+def weighed(session: ReportRequest, plans: Mapping[str, StudyPlan], hands: int = 1) -> ReportRequest:
+    """Return the request with what each notebook compares as its weight, and what those take whose time is fixed.
+
+    Args:
+        hands: Number of equal machines that share the blocks.
+    """
     weights = {n: plans[n].needs_s for n in session.weights if n in plans}
     if session.budget_s is None:
         return replace(session, weights=weights)
     given_s = {n: seconds for n, seconds in session.given_s.items() if n in plans}
-    reserved_s = {n: plans[n].spent_s(seconds) for n, seconds in given_s.items()}
+    reserved_s = {n: plans[n].spent_s(seconds, hands) for n, seconds in given_s.items()}
     return replace(session, weights=weights, reserved_s=reserved_s)
 
 
@@ -108,7 +112,7 @@ def _why_nothing(
         return "all that the preset asks for fits"
     fixed = [name for name in lacking if name in session.given_s]
     return (
-        f"{listed(fixed)} has its own `{PARAMETER}`"
+        f"`{PARAMETER}` limits {listed(fixed)}"
         if fixed == lacking
         else "it is too little for what is left out"
     )

@@ -15,7 +15,7 @@ from typing import Any
 import msgspec
 
 from trainspeed.conduct.alone import measuring_alone
-from trainspeed.conduct.context import VARIABLES, Context
+from trainspeed.conduct.context import VARIABLES, Context, twin_names
 from trainspeed.conduct.machine import devices
 from trainspeed.conduct.resumed import check_same_machine
 from trainspeed.conduct.worker_pool import worker_pool
@@ -98,7 +98,7 @@ def report(*, out: Path, resume: bool = False, folder: Path = NOTEBOOKS, **choic
         jobs = [
             NotebookJob(
                 name=name,
-                context=replace(context, last=name == names[-1]),
+                context=replace(context, last=session.budget_s is None or name == names[-1]),
                 parameters=session.parameters[name],
                 preset=session.preset,
             )
@@ -124,14 +124,15 @@ def _weighed(session: ReportRequest, out: Path, folder: Path) -> tuple[ReportReq
         UserError: The time is not enough for anything.
     """
     plans, _, interrupted = ask_for_plans(session.notebooks, session.parameters, folder, out)
+    hands = 1 + len(twin_names())
     if not interrupted:
-        check_budget(session.budget_s, plans, session.given_s)
-    return weighed(session, plans), interrupted
+        check_budget(session.budget_s, plans, session.given_s, hands)
+    return weighed(session, plans, hands), interrupted
 
 
 def _tell_time(session: ReportRequest, out: Path, folder: Path) -> bool:
     """Print how long a report without a limit takes; return whether the user interrupted."""
-    plans, _, interrupted = ask_for_plans(session.notebooks, session.parameters, folder, out)
+    plans, _, interrupted = ask_for_plans(session.notebooks, session.parameters, folder, out, limited=False)
     if plans and not interrupted:
         told = plan_lines(session, plans)[-1]
         print(f"{told} Ctrl-C ends it, and RESUME=1 goes on. `make plan` tells more.", flush=True)
@@ -245,12 +246,13 @@ def plan(
         if end.error:
             print(f"{name}: {one_line(end.error)}", flush=True)
 
+    limited = wanted.budget_s is not None
     plans, ends, interrupted = ask_for_plans(
-        wanted.notebooks, wanted.parameters, folder, out, hands=hands, ended=show
+        wanted.notebooks, wanted.parameters, folder, out, hands=hands, limited=limited, ended=show
     )
-    if wanted.budget_s is not None and not interrupted:
-        check_budget(wanted.budget_s, plans, wanted.given_s)
-    wanted = weighed(wanted, plans)
+    if limited and not interrupted:
+        check_budget(wanted.budget_s, plans, wanted.given_s, hands)
+    wanted = weighed(wanted, plans, hands)
     for line in plan_lines(wanted, plans, hands) if plans else ():
         print(line, flush=True)
     if sums and plans:

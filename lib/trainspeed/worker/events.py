@@ -101,6 +101,7 @@ class TakeTurn(msgspec.Struct, frozen=True, kw_only=True, tag="take_turn"):
         round: Of the block, from 0: in each every arm has a turn.
         place: Of the turn in its round, from 0.
         epochs: Epochs to train; none of a convolution.
+        lead_in: How many of them, from the first on, do not count.
         calls: Whole calls to make, at least; none of a training.
         seconds: How long whole calls should take together.
     """
@@ -108,6 +109,7 @@ class TakeTurn(msgspec.Struct, frozen=True, kw_only=True, tag="take_turn"):
     round: int = 0
     place: int = 0
     epochs: int = 0
+    lead_in: int = 0
     calls: int = 0
     seconds: float = 0.0
 

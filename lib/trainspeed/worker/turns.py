@@ -125,6 +125,7 @@ class InTurns:
                     start_s=self._begun_s - self._started_s,
                     end_s=ended_s - self._started_s,
                     epoch_s=epoch_s,
+                    lead_in=self._turn.lead_in,
                     call_s=call_s,
                     resident_s=resident_s,
                     sm_clock_mhz=self._meter.sm_clock_mhz,
