@@ -7,10 +7,11 @@ from scaling_data import make_verdict
 from trainspeed.articles.charts import CONVOLUTIONS_QUESTION
 from trainspeed.core.convolution import CPU_LIBRARIES
 from trainspeed.judge.crossover import Crossover, CrossoverKind, SizeSpeedup
-from trainspeed.studies.conv2d.findings import cpu_verdicts, library_verdicts
+from trainspeed.studies.conv2d.findings import cpu_verdicts, device_verdicts, library_verdicts
 from trainspeed.studies.conv2d.messages import (
     CALL_QUESTION,
     at_one_size,
+    beyond_sharing_sentences,
     calls_title,
     devices_title,
     sweeps_title,
@@ -148,3 +149,27 @@ def test_several_devices_are_told_of_warm_calls_or_asked_about():
     gain = make_verdict(1.3)
     assert devices_title([gain]) == "Warm calls, 2 devices (ddp) vs 1 device: faster"
     assert devices_title([make_verdict(1.3, blocks=1)]) == devices_title([]) == CONVOLUTIONS_QUESTION
+
+
+def of_devices(two_s, share=0.5, **more):
+    """Return what is said of one device that takes 1 s, and two that take so many, of each a share in the kernel."""
+    trials = [library_trial("torch", **{**SHAPE, "images": 840}, devices=devices) for devices in (1, 2)]
+    runs = make_runs(trials[:1], 1.0) + make_runs(trials[1:], two_s, shares={"kernel": share}, **more)
+    return beyond_sharing_sentences(device_verdicts(runs), runs)
+
+
+def test_what_several_devices_bring_beyond_sharing_is_explained_by_what_an_image_takes():
+    (sentence,) = of_devices(0.25)
+
+    assert sentence.startswith(
+        "PyTorch, 2 devices: 4.00x is more than they bring by sharing the images. In its kernel an image takes 298 µs "
+        "where a device has 420 of them, and 595 µs where one has all 840: how a library cuts its work"
+    )
+    assert of_devices(0.45, share=1.2)[0].endswith(
+        "1,286 µs where a device has 420 of them, and 595 µs where one has all 840."
+    )
+
+
+def test_nothing_is_said_of_devices_that_share_or_where_nothing_is_decided():
+    assert of_devices(0.5) == of_devices(0.51) == []
+    assert of_devices(0.25, blocks=2) == []

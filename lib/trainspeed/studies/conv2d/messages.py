@@ -13,10 +13,11 @@ from trainspeed.core.run import Run
 from trainspeed.judge.comparison import Verdict
 from trainspeed.judge.crossover import Crossover, CrossoverKind
 from trainspeed.judge.fastest import against_each, fastest_library
+from trainspeed.judge.text import size_of
 from trainspeed.judge.verdict import Outcome, judge
 from trainspeed.show.messages import of_comparisons
 from trainspeed.studies.conv2d.by_size import by_size_title
-from trainspeed.studies.conv2d.calls import calls_at, calls_of, first_call_s, paired
+from trainspeed.studies.conv2d.calls import calls_at, calls_of, first_call_s, paired, warm_stage_s
 from trainspeed.studies.conv2d.sweep_charts import QUESTION
 from trainspeed.studies.conv2d.sweeps import LEAST_SIZES, SWEEPS, Sweep
 from trainspeed.studies.conv2d.trials import on_device
@@ -72,6 +73,40 @@ def devices_title(verdicts: Sequence[Verdict]) -> str:
     """Return what several devices bring to a warm call, by outcome; the question where nothing is decided."""
     found = of_comparisons(verdicts)
     return CONVOLUTIONS_QUESTION if not found or found.endswith("?") else f"Warm calls, {found}"
+
+
+def beyond_sharing_sentences(verdicts: Iterable[Verdict], runs: Iterable[Run]) -> list[str]:
+    """Return for what N devices bring more than N times, that sharing alone does not, and what each image takes.
+
+    Args:
+        verdicts: On several devices against one.
+        runs: Of these convolutions.
+    """
+    calls, sentences = calls_of(runs), []
+    for verdict in verdicts:
+        devices = verdict.candidate.devices
+        if verdict.low is None or verdict.speedup <= devices:
+            continue
+        each, alone = (
+            [calls_at(calls, trial).median(warm_stage_s("kernel")), trial.images // trial.devices]
+            for trial in (verdict.candidate, verdict.baseline)
+        )
+        said = (
+            f"{library_of(verdict.candidate)}, {devices} devices: {size_of(verdict)} is more than they bring by "
+            "sharing the images"
+        )
+        if None not in (each[0], alone[0]):
+            each_us, alone_us = (1e6 * seconds / images for seconds, images in (each, alone))
+            said += (
+                f". In its kernel an image takes {three(each_us)} µs where a device has {each[1]} of them, and "
+                f"{three(alone_us)} µs where one has all {alone[1]}"
+            )
+            if each_us < alone_us:
+                said += (
+                    ": how a library cuts its work and takes its memory depends on how many there are at once"
+                )
+        sentences.append(f"{said}.")
+    return sentences
 
 
 def at_one_size(verdicts: Sequence[Verdict]) -> tuple[str, list[Verdict]]:
