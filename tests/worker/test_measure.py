@@ -8,6 +8,7 @@ from fake_backend import FakeBackend, FakeTraining
 from fake_nvml import FakeGpu, FakeNvml, install
 from fake_runs import EventsSent
 from study_data import tiny_trial
+from trainspeed.core.levers.host import ALL_CORES
 from trainspeed.core.notes import (
     CoresBusy,
     CpuTimeStolen,
@@ -283,3 +284,15 @@ def test_memory_that_ran_out_in_the_users_function_is_no_fault_of_it(cause, stat
     end = ended(own_trial(), Faulty())
 
     assert (end.status, end.reason) == (status, "my.py:build raised something")
+
+
+@pytest.mark.parametrize(
+    ("changed", "device", "spins"),
+    [({}, "cpu", False), ({"levers": (ALL_CORES,)}, "cpu", True), ({"levers": (ALL_CORES,)}, "gpu", False)],
+)
+def test_only_threads_of_torch_on_several_cores_are_waited_for_after_a_turn(changed, device, spins):
+    for framework in ("torch", "tensorflow"):
+        trial = tiny_trial(framework=framework, **changed)
+        request = child.Request(trial=trial, device=device, requested_at=0.0, turns=True)
+        pace = child._pace(request, EventsSent(), child.TakeTurn(epochs=3), meter.Meter(()))
+        assert (pace._spin_s > 0) == (spins and framework == "torch")

@@ -164,6 +164,21 @@ def test_short_waits_tell_what_a_run_used_but_where_its_descendants_count_in_tic
     assert len(pace.notes()) == told
 
 
+def test_a_turn_is_over_when_the_threads_that_spin_after_it_are_at_rest(monkeypatch, fake_clock):
+    """Else they would have a core in the next arm's turn."""
+    slept, told = [], []
+    monkeypatch.setattr(turns.time, "sleep", slept.append)
+    monkeypatch.setattr(turns.time, "monotonic", fake_clock)
+    channel = Commands(fake_clock, 2)
+    channel.send = lambda line: told.append(sum(slept))
+    pace = InTurns(channel, fake_clock(), Meter(()), spin_s=0.25)
+    while pace.rest():
+        pass
+
+    assert told == [0.25, 0.5, 0.75]
+    assert {turn.end_s - turn.start_s for turn in pace.turns} == {0.0}, "they are no part of it"
+
+
 def test_a_turn_keeps_how_many_of_its_epochs_do_not_count(trained):
     turns = trained(3, lead_in=1)[0].turns
 

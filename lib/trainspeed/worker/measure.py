@@ -40,7 +40,7 @@ from trainspeed.worker.meter import Meter
 from trainspeed.worker.precision import arithmetic_of
 from trainspeed.worker.probes import run_probe
 from trainspeed.worker.request import Request
-from trainspeed.worker.turns import Alone, InTurns
+from trainspeed.worker.turns import SPIN_S, Alone, InTurns
 from trainspeed.worker.validity import check_effective_precision, check_loss, check_placement, loss_notes
 
 Emit = Callable[[AnyEvent], None]
@@ -195,7 +195,9 @@ def _pace(request: Request, channel: Channel, whole: TakeTurn, meter: Meter) -> 
     if not in_turns:
         return Alone(whole, meter)
     settle = None if request.core_offset is None else partial(move_to_own_cores, request.trial.cores)
-    return InTurns(channel, request.requested_at, meter, settle)
+    trial = request.trial
+    spins = request.device == "cpu" and trial.framework == "torch" and trial.cores != 1
+    return InTurns(channel, request.requested_at, meter, settle, spin_s=SPIN_S if spins else 0.0)
 
 
 def _measure_calls(

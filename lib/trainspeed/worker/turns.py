@@ -17,6 +17,8 @@ from trainspeed.worker.meter import Meter
 EPOCHS_BEFORE_TURNS = 2
 MIN_WAIT_S = 0.3  # over less, what waking up takes, 0.1 ms, is no longer small
 MIN_WAIT_IN_TICKS_S = 3.0  # over less, a tick of the CPU's clock, 0.01 s, is none either
+# PyTorch's threads on a CPU go on to spin after each step, on two cores for 3 ms, 5 at most: into the next arm's turn.
+SPIN_S = 0.006
 BUSY_WHILE_WAITING = 0.01  # cores, and as a share a GPU, that a run may use while others have their turns
 
 
@@ -74,14 +76,21 @@ class InTurns:
         settle: Called after the first epoch of a run that may be built beside others: moves it to the core of its
             turns, where it rests until none of them is being built any more: then it is told to train its second
             epoch. None of all other runs.
+        spin_s: Seconds for which its threads may go on to spin after a turn: it ends when these are over.
     """
 
     def __init__(
-        self, channel: Channel, started_s: float, meter: Meter, settle: Callable[[], None] | None = None
+        self,
+        channel: Channel,
+        started_s: float,
+        meter: Meter,
+        settle: Callable[[], None] | None = None,
+        *,
+        spin_s: float = 0.0,
     ) -> None:
         self._channel, self._started_s, self._meter = channel, started_s, meter
         self._left = 0 if settle else EPOCHS_BEFORE_TURNS - 1
-        self._settle = settle
+        self._settle, self._spin_s = settle, spin_s
         self._turn: TakeTurn | None = None
         self._begun_s = 0.0
         self._counted = 0
@@ -134,6 +143,7 @@ class InTurns:
                 )
             )
         disturbed = self._turn is not None and self._turns[-1].is_disturbed
+        time.sleep(self._spin_s)
         self._channel.send(encode_event(TurnEnded(epoch_s=epoch_s, disturbed=disturbed)))
         command = self._wait()
         if isinstance(command, WarmUp):
