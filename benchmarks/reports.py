@@ -78,7 +78,9 @@ def _verdicts(what: str, verdicts: Sequence[Verdict]) -> str:
     counts = Counter(str(one.outcome) for one in asked)
     words = ", ".join(f"{count} {outcome}" for outcome, count in counts.most_common())
     looks = sum(one.blocks < MIN_BLOCKS for one in verdicts)
-    others = f"and {len(verdicts) - len(asked) - looks} controls and accuracies, {looks} first looks in fewer blocks"
+    others = (
+        f"and {len(verdicts) - len(asked) - looks} controls and accuracies, {looks} looks in fewer blocks"
+    )
     label = f"comparisons of times in {MIN_BLOCKS} blocks or more"
     return f"| {what}: {label} | {words or 'none'}; {others} | printed | |"
 

@@ -113,6 +113,8 @@ def _kind(process: psutil.Process) -> str:
         return ("reaper", "worker", "arm")[sum(of_worker) - 1]
     if "ipykernel_launcher" in commands[0]:
         return "runner"
+    if " -c " in commands[0]:  # what the model has started
+        return "daemon"
     return "report" if " -m trainspeed report " in commands[0] else "other"  # the monitor, what forks kernels
 
 

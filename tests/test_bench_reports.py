@@ -88,6 +88,6 @@ def test_of_a_report_beside_a_neighbour_its_decided_comparisons_are_counted_too(
 
     assert (
         "| report beside a noisy neighbour on the other core: comparisons of times in 6 blocks or more | 1 faster, "
-        "1 slower, 1 undecided; and 2 controls and accuracies, 1 first looks in fewer blocks | printed | |"
+        "1 slower, 1 undecided; and 2 controls and accuracies, 1 looks in fewer blocks | printed | |"
     ) in rows
     assert any("half-width of the interval of " in row for row in rows)

@@ -59,11 +59,48 @@ def test_what_fails_around_the_core_takes_no_first_block_from_it():
     assert table.next(-2.0).name == "core 0"
 
 
-@pytest.mark.parametrize(("had", "next_one"), [(1, "core 1"), (FEWEST, None)])
-def test_another_one_is_shown_in_the_rest_of_the_time_only_where_nothing_is_decided(had, next_one):
+@pytest.mark.parametrize(("left_s", "next_one"), [(2 * CORE_S, "core 1"), (CORE_S - 1, None)])
+@pytest.mark.parametrize("had", [1, FEWEST])
+def test_another_one_is_shown_in_the_rest_of_the_time_where_the_first_failed(had, left_s, next_one):
+    """However many blocks were given out: several hands may have taken them before the first one ended."""
     first, second = cores(2)
     table = Timetable(groups=[first, second], block_s=block_s, counts={first: had}, yields=True)
     table.let_go({first})
 
-    found = table.next(2 * CORE_S)
+    found = table.next(left_s)
     assert (found and found.name) == next_one
+
+
+def test_several_hands_take_the_blocks_of_a_step_at_once():
+    groups = cores(3)
+    table = Timetable(groups=groups, block_s=block_s, hands=3, counts=dict.fromkeys(groups, FEWEST + STEP))
+    table._level = FEWEST + STEP
+    taken, in_level = [], []
+    while group := table.next_of_more(3 * CORE_S + 1 - CORE_S * len(taken)):
+        taken.append(group.name)
+        table.took(group)
+        in_level.append(table.is_in_level)
+
+    assert taken == ["core 0"] * STEP
+    assert in_level == [True, True, False]
+
+
+def test_a_begun_step_goes_on_as_far_as_the_time_of_a_slower_machine_goes():
+    groups = cores(3)
+    cost_s = {group: CORE_S for group in groups}
+    table = Timetable(groups=groups, block_s=cost_s.get, counts=dict.fromkeys(groups, FEWEST + STEP))
+    table._level = FEWEST + STEP
+    table.took(table.next_of_more(35.0))
+    cost_s.update(dict.fromkeys(groups, 14.0))
+
+    assert table.next_of_more(25.0) is groups[0]
+    table.took(groups[0])
+    assert table.next_of_more(11.0) is None
+
+
+def test_a_slow_first_comparison_keeps_no_quicker_one_from_nine_blocks():
+    slow, quick = FakeGroup("slow", cost_s=100.0), FakeGroup("quick")
+    counted = dict.fromkeys((slow, quick), FEWEST)
+    table = Timetable(groups=[slow, quick], block_s=block_s, counts=counted, yields=True)
+
+    assert table.next(200.0) is quick

@@ -167,7 +167,9 @@ def test_short_waits_tell_what_a_run_used_but_where_its_descendants_count_in_tic
 def test_a_turn_is_over_when_the_threads_that_spin_after_it_are_at_rest(monkeypatch, fake_clock):
     """Else they would have a core in the next arm's turn."""
     slept, told = [], []
-    monkeypatch.setattr(turns.time, "sleep", slept.append)
+    monkeypatch.setattr(
+        turns.time, "sleep", lambda seconds: (slept.append(seconds), fake_clock.advance(seconds))
+    )
     monkeypatch.setattr(turns.time, "monotonic", fake_clock)
     channel = Commands(fake_clock, 2)
     channel.send = lambda line: told.append(sum(slept))

@@ -90,6 +90,9 @@ class Timetable(Generic[G]):
     choose: Callable[[Sequence[G]], G] | None = None
     _given_up: set[G] = field(default_factory=set)
     _level: int = FEWEST
+    _step: tuple[G, int] | None = (
+        None  # whose step to which level was begun last, where the time is not enough for all
+    )
 
     def had(self, group: G) -> int:
         """Return how many blocks a group has had."""
@@ -125,7 +128,13 @@ class Timetable(Generic[G]):
         """Whether groups of the level that was begun last still lack blocks of it."""
         growing = [group for group in self._open if self._grows(group)]
         steadier = any(g.core and FEWEST < self.had(g) < min(STEADY, g.most) for g in growing)
-        return steadier or bool(self._below(growing, self._level))
+        return steadier or bool(self._below(growing, self._level)) or self._stepping is not None
+
+    @property
+    def _stepping(self) -> G | None:
+        """The group whose step was begun and is not done."""
+        group, level = self._step or (None, 0)
+        return group if group in self._open and self.had(group) < min(level, group.most) else None
 
     def next(self, left_s: float) -> G | None:
         """Return whose block is next until every group has its first ones; None where nothing else of these fits."""
@@ -156,6 +165,8 @@ class Timetable(Generic[G]):
         return sum((g.most - 1) * self.block_s(g) for g in self._open if g.around and g.most)
 
     def _larger(self, left_s: float) -> G | None:
+        if (begun := self._stepping) is not None and self._needed_s([begun], 1 + self.had(begun)) <= left_s:
+            return begun
         growing = [group for group in self._open if self._grows(group)]
         behind, level = self._below(growing, self._level), self._level
         most = max((group.most for group in growing), default=0)
@@ -166,8 +177,9 @@ class Timetable(Generic[G]):
                 self._level = level if behind else self._level
             elif self.yields:
                 return self._for_a_look(left_s)
-            else:  # one after the other, so that none is left between two levels where the machine gets slower
+            else:  # one after the other: where the machine gets slower, one at most is left between two levels
                 behind = [group for group in behind if self._needed_s([group], level) <= left_s][:1]
+                self._step = (behind[0], level) if behind else self._step
         if not behind:
             return self._for_a_look(left_s)
         block = self._of_least(behind)
@@ -188,11 +200,10 @@ class Timetable(Generic[G]):
         if unseen := [group for group in core if not self.had(group)]:
             begun = [group for group in core if self.had(group)]
             # A study is not to be empty: not even where what it began with failed for good, as far as its time goes.
-            failed = any(group.core and 0 < self.had(group) < FEWEST for group in self.over)
-            first = not begun and not any(group.core and self.had(group) for group in self.over)
+            failed = any(group.core and self.had(group) for group in self.over)
             for group in unseen:
-                alone = failed and not begun and self._needed_s([group], 1) <= left_s
-                if first or alone or self._needed_s([*begun, group], FEWEST) <= left_s:
+                first = not begun and (not failed or self._needed_s([group], 1) <= left_s)
+                if first or self._needed_s([*begun, group], FEWEST) <= left_s:
                     return group
                 self._given_up.add(group)
         behind = self._below([group for group in core if self.had(group)], FEWEST)
@@ -216,6 +227,7 @@ class Timetable(Generic[G]):
     def _steadier(self, left_s: float) -> G | None:
         """Return a group of the core that has 6 blocks or more, and may have 9; the last ones do without."""
         behind = self._below([group for group in self._open if group.core and self._grows(group)], STEADY)
+        behind = [group for group in behind if self._needed_s([group], STEADY) <= left_s]
         while behind and self._needed_s(behind, STEADY) > left_s:
             behind.pop()
         return self._first(behind) if behind else None
@@ -266,7 +278,7 @@ class Timetable(Generic[G]):
         costs = {"block_s": laters_s.__getitem__, "first_s": firsts_s.__getitem__}
         copy = Timetable(groups=self.groups, counts=dict(self.counts), hands=self.hands, **costs)
         copy.grace_s, copy.yields, copy.over = self.grace_s, self.yields, set(self.over)
-        copy._given_up, copy._level = set(self._given_up), self._level
+        copy._given_up, copy._level, copy._step = set(self._given_up), self._level, self._step
         for pick in (copy.next, copy.next_of_more):
             while (group := pick(left_s)) is not None:
                 takes_s = copy.takes_s(group, copy.had(group)) * (self.hands if group.around else 1)

@@ -115,7 +115,7 @@ class Turn(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         start_s: Seconds from the run's request to the turn's first step.
         end_s: The same to its end; None in older lines.
         epoch_s: Duration of each of its epochs, in seconds.
-        lead_in: How many of these, from the first on, do not count: see `TurnPlan`.
+        lead_in: How many of these, from the first on, do not count: see `turn_plan.lead_in_of`.
         call_s, resident_s: Those of its calls, as in `CallTimes`.
         sm_clock_mhz: Clock of the GPUs' multiprocessors at its end, a mean over the GPUs in use; None where
             there is none, or it cannot be read, and in older lines.

@@ -134,7 +134,7 @@ def _tell_time(session: ReportRequest, out: Path, folder: Path) -> bool:
     """Print how long a report without a limit takes; return whether the user interrupted."""
     plans, _, interrupted = ask_for_plans(session.notebooks, session.parameters, folder, out, limited=False)
     if plans and not interrupted:
-        told = plan_lines(session, plans)[-1]
+        told = plan_lines(session, plans, 1 + len(twin_names()))[-1]
         print(f"{told} Ctrl-C ends it, and RESUME=1 goes on. `make plan` tells more.", flush=True)
     return interrupted
 

@@ -101,7 +101,7 @@ class TakeTurn(msgspec.Struct, frozen=True, kw_only=True, tag="take_turn"):
         round: Of the block, from 0: in each every arm has a turn.
         place: Of the turn in its round, from 0.
         epochs: Epochs to train; none of a convolution.
-        lead_in: How many of them, from the first on, do not count.
+        lead_in: How many of them, from the first on, do not count: see `turn_plan.lead_in_of`.
         calls: Whole calls to make, at least; none of a training.
         seconds: How long whole calls should take together.
     """

@@ -196,7 +196,7 @@ def _pace(request: Request, channel: Channel, whole: TakeTurn, meter: Meter) -> 
         return Alone(whole, meter)
     settle = None if request.core_offset is None else partial(move_to_own_cores, request.trial.cores)
     trial = request.trial
-    spins = request.device == "cpu" and trial.framework == "torch" and trial.cores != 1
+    spins = request.device == "cpu" and trial.framework == "torch" and trial.cores is None
     return InTurns(channel, request.requested_at, meter, settle, spin_s=SPIN_S if spins else 0.0)
 
 

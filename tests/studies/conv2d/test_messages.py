@@ -173,3 +173,7 @@ def test_what_several_devices_bring_beyond_sharing_is_explained_by_what_an_image
 def test_nothing_is_said_of_devices_that_share_or_where_nothing_is_decided():
     assert of_devices(0.5) == of_devices(0.51) == []
     assert of_devices(0.25, blocks=2) == []
+
+
+def test_a_point_beyond_the_devices_with_an_interval_that_is_not_is_no_finding():
+    assert of_devices(lambda trial, block: 0.3 if block else 0.6) == []
