@@ -87,7 +87,7 @@ def test_several_hands_take_the_blocks_of_a_step_at_once():
 
 def test_a_begun_step_goes_on_as_far_as_the_time_of_a_slower_machine_goes():
     groups = cores(3)
-    cost_s = {group: CORE_S for group in groups}
+    cost_s = dict.fromkeys(groups, CORE_S)
     table = Timetable(groups=groups, block_s=cost_s.get, counts=dict.fromkeys(groups, FEWEST + STEP))
     table._level = FEWEST + STEP
     table.took(table.next_of_more(35.0))

@@ -11,7 +11,7 @@ from trainspeed.studies.conv2d.findings import cpu_verdicts, device_verdicts, li
 from trainspeed.studies.conv2d.messages import (
     CALL_QUESTION,
     at_one_size,
-    beyond_sharing_sentences,
+    beyond_sharing,
     calls_title,
     devices_title,
     sweeps_title,
@@ -155,7 +155,7 @@ def of_devices(two_s, share=0.5, **more):
     """Return what is said of one device that takes 1 s, and two that take so many, of each a share in the kernel."""
     trials = [library_trial("torch", **{**SHAPE, "images": 840}, devices=devices) for devices in (1, 2)]
     runs = make_runs(trials[:1], 1.0) + make_runs(trials[1:], two_s, shares={"kernel": share}, **more)
-    return beyond_sharing_sentences(device_verdicts(runs), runs)
+    return beyond_sharing(device_verdicts(runs), runs)
 
 
 def test_what_several_devices_bring_beyond_sharing_is_explained_by_what_an_image_takes():

@@ -76,7 +76,7 @@ def devices_title(verdicts: Sequence[Verdict]) -> str:
     return CONVOLUTIONS_QUESTION if not found or found.endswith("?") else f"Warm calls, {found}"
 
 
-def beyond_sharing_sentences(verdicts: Iterable[Verdict], runs: Iterable[Run]) -> list[str]:
+def beyond_sharing(verdicts: Iterable[Verdict], runs: Iterable[Run]) -> list[str]:
     """Return for what N devices bring more than N times, that sharing alone does not, and what each image takes.
 
     Args:
