@@ -13,7 +13,6 @@ from trainspeed.core.run import Run
 from trainspeed.judge.comparison import Verdict
 from trainspeed.judge.crossover import Crossover, CrossoverKind
 from trainspeed.judge.fastest import against_each, fastest_library
-from trainspeed.judge.text import size_of
 from trainspeed.judge.verdict import Outcome, judge
 from trainspeed.show.messages import of_comparisons
 from trainspeed.studies.conv2d.by_size import by_size_title
@@ -77,7 +76,9 @@ def devices_title(verdicts: Sequence[Verdict]) -> str:
 
 
 def beyond_sharing(verdicts: Iterable[Verdict], runs: Iterable[Run]) -> list[str]:
-    """Return for what N devices bring more than N times, that sharing alone does not, and what each image takes.
+    """Return what an image takes in the kernel, where N devices bring more than N times as much and that is why.
+
+    The answer says that they do: see `advice`.
 
     Args:
         verdicts: On several devices against one.
@@ -88,25 +89,18 @@ def beyond_sharing(verdicts: Iterable[Verdict], runs: Iterable[Run]) -> list[str
         devices = verdict.candidate.devices
         if verdict.low is None or verdict.low <= devices:
             continue
-        each, alone = (
-            [calls_at(calls, trial).median(warm_stage_s("kernel")), trial.images // trial.devices]
+        each_s, alone_s = (
+            calls_at(calls, trial).median(warm_stage_s("kernel"))
             for trial in (verdict.candidate, verdict.baseline)
         )
-        said = (
-            f"{library_of(verdict.candidate)}, {devices} devices: {size_of(verdict)} is more than they bring by "
-            "sharing the images"
-        )
-        if None not in (each[0], alone[0]):
-            each_us, alone_us = (1e6 * seconds / images for seconds, images in (each, alone))
-            said += (
-                f". In its kernel an image takes {three(each_us)} µs where a device has {each[1]} of them, and "
-                f"{three(alone_us)} µs where one has all {alone[1]}"
+        images = verdict.baseline.images
+        if each_s is not None and alone_s is not None and devices * each_s < CLEARLY * alone_s:
+            each, alone = (three(1e6 * seconds / images) for seconds in (devices * each_s, alone_s))
+            sentences.append(
+                f"{library_of(verdict.candidate)}: in its kernel an image takes {each} µs on each of {devices} "
+                f"devices, which have {images // devices} of them, and {alone} µs on one that has all "
+                f"{images}. So they bring more than {devices} times as much."
             )
-            if each_us < CLEARLY * alone_us:
-                said += (
-                    ": how a library cuts its work and takes its memory depends on how many there are at once"
-                )
-        sentences.append(f"{said}.")
     return sentences
 
 
