@@ -90,9 +90,7 @@ class Timetable(Generic[G]):
     choose: Callable[[Sequence[G]], G] | None = None
     _given_up: set[G] = field(default_factory=set)
     _level: int = FEWEST
-    _step: tuple[G, int] | None = (
-        None  # whose step to which level was begun last, where the time is not enough for all
-    )
+    _step: tuple[G, int] | None = None  # whose step was begun alone, and to which level
 
     def had(self, group: G) -> int:
         """Return how many blocks a group has had."""

@@ -52,13 +52,9 @@ class TurnPlan:
         if len(epoch_s) == len(group):
             epoch_s = [self._pace_s(one.trial, own) for one, own in zip(group, epoch_s, strict=True)]
         least = max(planned.trial.epochs for planned in group)
-        shortest_s = shortest_turn_s(self.device)
-        fitting = {
-            "shortest_s": shortest_s,
-            "rounds": rounds,
-            "lead_in": lead_in_of(one.trial for one in group),
-        }
-        turns = turns_of_epochs(epoch_s, self.turn_s, least, **fitting)
+        fitting = {"shortest_s": shortest_turn_s(self.device), "rounds": rounds}
+        lead_in = lead_in_of(one.trial for one in group)
+        turns = turns_of_epochs(epoch_s, self.turn_s, least, lead_in=lead_in, **fitting)
         return self._known.setdefault(_key(group, rounds), turns)
 
     def learn(self, runs: Iterable[Run]) -> None:

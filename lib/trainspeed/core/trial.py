@@ -45,9 +45,7 @@ ACROSS_NODES = {"tensorflow": ("mirrored",), "torch": ("ddp",), "jax": ("data_pa
 PIPELINES = ("arrays", "generator", "threads", "processes", "tf_data", "in_model", "resize")
 PLAIN_PIPELINES = ("arrays", "resize")  # they do not augment
 WITH_WORKERS = ("threads", "processes")
-RUN_AHEAD = (
-    "tf_data",
-)  # they make batches of later epochs, too, also while a training rests between its turns
+RUN_AHEAD = ("tf_data",)  # they make batches of later epochs while a training rests between its turns
 LATENCY_BYTES = 4096  # size of a message in the phase `LATENCY`
 USER_DATA = "own"  # what the function `data` of a user's model returns
 DATASETS = ("auto", "cifar10", "mnist", "digits", USER_DATA)

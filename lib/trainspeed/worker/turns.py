@@ -173,11 +173,8 @@ class InTurns:
         """Cores that this run used while it waited, on average; None where it never waited long enough to tell."""
         used_s = max(0.0, sum(after.own_s - before.own_s for before, after in self._waits))
         in_ticks = any(load.in_ticks for wait in self._waits for load in wait)
-        return (
-            used_s / self.waited_s
-            if self.waited_s >= (MIN_WAIT_IN_TICKS_S if in_ticks else MIN_WAIT_S)
-            else None
-        )
+        least_s = MIN_WAIT_IN_TICKS_S if in_ticks else MIN_WAIT_S
+        return used_s / self.waited_s if self.waited_s >= least_s else None
 
     def notes(self) -> list[AnyNote]:
         """Return what of the CPU and of the GPUs did not rest while it waited."""
