@@ -12,6 +12,7 @@ from trainspeed.conduct.plan import Plan, TrialSet
 from trainspeed.core.result import RunResult
 from trainspeed.core.run import Status
 
+RUN_S = 10.0  # of a run by a clock that is made up
 ENOUGH = 8  # an endless loop is one that asks so often
 
 

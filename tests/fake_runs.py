@@ -39,6 +39,9 @@ class FakeRun:
     def kill(self) -> None:
         pass
 
+    def give_up(self, outcome: RunOutcome) -> None:
+        self.outcome = outcome
+
     def stop(self) -> None:
         self.outcome = RunOutcome(status=Status.CRASHED, reason="it was stopped")
 

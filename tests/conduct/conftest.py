@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from asking_study import FakeWorkers
+from asking_study import RUN_S, FakeWorkers
 from conv2d_data import GPU_MACHINE
 from trainspeed.conduct import start, study
 
@@ -32,3 +32,17 @@ def workers(monkeypatch, monitors):
     monkeypatch.setattr(study, "devices", lambda: ("cpu", (), {**GPU_MACHINE, "device": "cpu"}))
     monkeypatch.setattr("trainspeed.conduct.start.find_interpreter", lambda framework: sys.executable)
     return fakes
+
+
+@pytest.fixture
+def clocked(workers, monkeypatch, fake_clock):
+    """Let every run take RUN_S seconds of a clock that does nothing else."""
+    ends = workers.ends
+
+    def end(request):
+        fake_clock.advance(RUN_S)
+        return ends(request)
+
+    workers.ends = end
+    monkeypatch.setattr(study.time, "monotonic", fake_clock)
+    return workers

@@ -1,7 +1,7 @@
 """How many blocks of each group the record of a session tells."""
 
 from study_data import make_run, make_trial
-from trainspeed.conduct.covered import covered_groups
+from trainspeed.conduct.covered import covered
 from trainspeed.conduct.groups import PlannedGroup
 from trainspeed.conduct.plan import Planned
 from trainspeed.conduct.timetable import Timetable
@@ -26,7 +26,7 @@ def test_what_one_group_measured_is_no_block_of_another_that_has_the_same_arms_a
     table = Timetable(groups=[wider, both], block_s=lambda group: 1.0)
 
     def blocks(runs):
-        return [one.blocks for one in covered_groups(table, runs)]
+        return [one.blocks for one in covered("s", "layout", table, runs, budget_s=1, spent_s=1).groups]
 
     runs = [*ran(PLAIN, FAST, block=0), *ran(PLAIN, FAST, block=1)]
     assert blocks(runs) == [0, 2]

@@ -22,6 +22,7 @@ from trainspeed.worker.events import (
     MeasurementEnded,
     ResultSent,
     StageBegun,
+    TakeTurn,
     TurnEnded,
     encode_event,
 )
@@ -96,6 +97,23 @@ def test_time_that_runs_out_after_the_measuring_takes_nothing_along():
 
     assert (outcome.status, outcome.result.epoch_s) == (Status.OK, TIMES.epoch_s)
     assert (outcome.result.notes[-1].stage, outcome.result.notes[-1].status) == ("inspect", "timeout")
+
+
+@pytest.mark.parametrize(("in_turns", "over_s"), [(True, 60.0), (False, 10.0)])
+def test_a_limit_holds_for_all_but_turns_and_leaves_a_few_seconds_in_any_case(
+    fake_clock, monkeypatch, in_turns, over_s
+):
+    monkeypatch.setattr(forked_run, "time", SimpleNamespace(monotonic=fake_clock))
+    run, _theirs, _ended = followed(TurnEnded(epoch_s=(1.0,)))
+    deadlines, receive = [], run._channel.receive
+    run._channel.receive = lambda deadline: deadlines.append(deadline) or receive(deadline)
+    run.until_s = fake_clock() + 2.0
+    if in_turns:
+        assert run.take_turn(TakeTurn(epochs=1)).epoch_s == (1.0,)
+    else:
+        assert run.rests().epoch_s == (1.0,)
+
+    assert deadlines == [fake_clock() + over_s]
 
 
 @pytest.mark.parametrize("status", [Status.UNSUPPORTED, Status.INVALID])

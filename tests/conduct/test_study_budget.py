@@ -6,7 +6,7 @@ from collections import Counter
 
 import pytest
 
-from asking_study import Asking, part_of
+from asking_study import RUN_S, Asking, part_of
 from trainspeed.conduct import study
 from trainspeed.conduct.context import Context, recorded
 from trainspeed.conduct.groups import groups_of
@@ -18,22 +18,6 @@ from trainspeed.core.run import Role
 from trainspeed.core.runs import RunSet
 from trainspeed.core.trial import grid
 from trainspeed.show.coverage import coverage_sentences, left_out_table
-
-RUN_S = 10.0
-
-
-@pytest.fixture
-def clocked(workers, monkeypatch, fake_clock):
-    """Let every run take RUN_S seconds of a clock that does nothing else."""
-    ends = workers.ends
-
-    def end(request):
-        fake_clock.advance(RUN_S)
-        return ends(request)
-
-    workers.ends = end
-    monkeypatch.setattr(study.time, "monotonic", fake_clock)
-    return workers
 
 
 def measured(out, budget_s, *parts, more=None, spare=None, more_is_core=False, **options):

@@ -6,26 +6,38 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence, Set
 from typing import Any
 
-from trainspeed.conduct.groups import PlannedGroup
+from trainspeed.conduct.groups import PlannedGroup, needed_of
 from trainspeed.conduct.plan import Planned
 from trainspeed.conduct.timetable import Timetable
-from trainspeed.core.coverage import GroupCoverage
+from trainspeed.core.coverage import Coverage, GroupCoverage
 from trainspeed.core.run import Run, Status
 
 
-def covered_groups(table: Timetable[PlannedGroup], runs: Iterable[Run]) -> tuple[GroupCoverage, ...]:
+def covered(
+    session: str,
+    study: str,
+    table: Timetable[PlannedGroup],
+    runs: Iterable[Run],
+    *,
+    budget_s: float,
+    spent_s: float,
+) -> Coverage:
     """Return how many blocks each group has of a timetable at its end, but for groups around all others.
 
     Args:
         runs: All of the session.
+        budget_s, spent_s: See `Coverage`.
     """
+    runs = list(runs)
     ended_well = {run.key for run in runs if run.status is Status.OK}
+    too_slow = {run.key for run in runs if needed_of([run]) is not None}
     groups = [group for group in table.groups if not group.around]
     planned_in = Counter(
         key for group in groups for key in {arm.key for block in group.blocks for arm in block}
     )
     found = []
     for group in groups:
+        slow = any(arm.key in too_slow for block in group.blocks for arm in block)
         blocks = sum(_was_measured(block, ended_well, planned_in) for block in group.blocks)
         found.append(
             GroupCoverage(
@@ -34,10 +46,10 @@ def covered_groups(table: Timetable[PlannedGroup], runs: Iterable[Run]) -> tuple
                 trials=tuple(arm.trial.spec.as_dict() for arm in group.blocks[0]),
                 blocks=blocks,
                 most=group.most,
-                failed=group in table.over or (table.had(group) > 0 and not blocks),
+                failed=not slow and (group in table.over or (table.had(group) > 0 and not blocks)),
             )
         )
-    return tuple(found)
+    return Coverage(session=session, study=study, budget_s=budget_s, spent_s=spent_s, groups=tuple(found))
 
 
 def _was_measured(block: Sequence[Planned], ended_well: Set[Any], planned_in: Mapping[Any, int]) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import os
 import signal
 import time
@@ -20,6 +21,7 @@ from trainspeed.worker.channel import Channel
 from trainspeed.worker.device_errors import FAULTS, Cause, classify, telling_line
 
 MAX_LETTERS = 300  # of the line that says why a process ended
+LOOK_S = 10.0  # that it may take in any case, what is looked up after the measuring too
 REAP_S = 10.0  # until a worker has reported the end of a child that was killed
 
 
@@ -42,6 +44,7 @@ class ForkedRun:
 
     Attributes:
         outcome: How it ended; None while it has not.
+        until_s: `time.monotonic()` until which it may take all but turns, where `timeout_s` ends later.
     """
 
     def __init__(
@@ -65,6 +68,8 @@ class ForkedRun:
         self._measured: RunResult | None = None
         self._result: RunOutcome | None = None
         self.outcome: RunOutcome | None = None
+        self.until_s = math.inf
+        self._in_turns = False
 
     @classmethod
     def ended(cls, status: Status, reason: str, failure: Failure | None = None) -> ForkedRun:
@@ -79,22 +84,31 @@ class ForkedRun:
         """Wait until the run rests and return what it has trained; None where it has ended."""
         if self._stages_s:  # it rested until now
             self._count(WAIT)
-        deadline = time.monotonic() + self._timeout_s
+        begun_s, deadline = time.monotonic(), self._deadline
         while self.outcome is None:
             line = self._channel.receive(deadline)
             if line is None:
-                self._lose(timed_out=time.monotonic() >= deadline)
+                self._lose(deadline - begun_s if time.monotonic() >= deadline else None)
             elif isinstance(event := events.decode(line), events.TurnEnded):
                 self._count(self._stage)
                 return event
             else:
                 self._heed(event)
                 if isinstance(event, events.MeasurementEnded):
-                    deadline = time.monotonic() + self._timeout_s
+                    self._in_turns = False
+                    begun_s, deadline = time.monotonic(), self._deadline
         return None
+
+    @property
+    def _deadline(self) -> float:
+        """`time.monotonic()` at which what begins now is to be over."""
+        now_s = time.monotonic()
+        over_s = now_s + self._timeout_s
+        return over_s if self._in_turns else min(over_s, max(self.until_s, now_s + LOOK_S))
 
     def take_turn(self, turn: events.TakeTurn) -> events.TurnEnded | None:
         """Have a run that rests train for a turn; return what it has trained, None where it has ended."""
+        self._in_turns = True
         self._send(turn)
         return self.rests()
 
@@ -126,6 +140,11 @@ class ForkedRun:
         self.outcome = _failed(Status.CRASHED, f"it was stopped in stage {self._stage!r}", self._stage)
         self._channel.close()
 
+    def give_up(self, outcome: RunOutcome) -> None:
+        """End the run, for which there is not enough time, as `outcome` says."""
+        self._kill_and_wait()
+        self._close(self._timed(outcome))
+
     def _count(self, stage: str) -> None:
         """Count what has passed since the last count as a stage's: a run that is ended does not tell it itself."""
         now = time.monotonic()
@@ -156,14 +175,14 @@ class ForkedRun:
                 self._pid = None
                 self._close(self._result or self._died(event))
 
-    def _lose(self, timed_out: bool) -> None:
-        """No more events come: the time is over, or the worker has died."""
-        if not timed_out:
+    def _lose(self, over_s: float | None) -> None:
+        """No more events come: the time is over, after so many seconds, or the worker has died."""
+        if over_s is None:
             exited = events.Exited(code=self._end_worker())
             self._close(self._result or self._died(exited, who="worker"))
             return
         reason = (
-            f"not finished after {round(self._timeout_s, 1):g} s, in stage {self._stage!r}: "
+            f"not finished after {round(over_s, 1):g} s, in stage {self._stage!r}: "
             "raise timeout_s, or BUDGET where a search shares it out, or ask for less"
         )
         if self._pid is None:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, Protocol
 
+from trainspeed.conduct.block_limit import BlockLimit
 from trainspeed.conduct.crashes import NODE_LOST
 from trainspeed.conduct.forked_run import ForkedRun, RunOutcome
 from trainspeed.conduct.plan import Planned
@@ -80,6 +81,7 @@ class GangRuns:
         worker: WorkerProcess,
         request: Request,
         timeout_s: float,
+        limit: BlockLimit,
         *,
         arms: int = 1,
         rounds: int = 0,
@@ -88,12 +90,15 @@ class GangRuns:
 
         Args:
             timeout_s: Of the run, or of each of its turns, where it has no shorter limit of its own.
+            limit: Of its block.
             arms: How many take turns, this one among them.
             rounds: How many turns each has, at most.
         """
         timeout_s = min(timeout_s, planned.limit_s or timeout_s)
         if planned.trial.nodes == 1:
-            return worker.begin(request, timeout_s)
+            run = worker.begin(request, timeout_s)
+            run.until_s = limit.until_s
+            return run
         try:
             if self._gangs is None:
                 raise GangIncomplete(f"it is for {planned.trial.nodes} nodes, and there is no other")

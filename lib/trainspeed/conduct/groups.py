@@ -131,12 +131,14 @@ class Pace:
         """Take in what a block took, whoever measured it.
 
         Args:
-            runs: Its runs. Where none of them ended well, it tells nothing of how long other groups take. What their
-                turns took beyond the usual one, as beside a neighbour's burst, counts once there are enough blocks for
-                a median of them.
+            runs: Its runs. Where none of them ended well, it tells nothing of how long other groups take, but where
+                there was not enough time for it. What their turns took beyond the usual one, as beside a neighbour's
+                burst, counts once there are enough blocks for a median of them.
         """
         runs, took_s, usual_s = list(runs), self._took_s[group], self._usual_s[group]
-        if any(run.status is Status.OK for run in runs):
+        needed_s = needed_of(runs)
+        wall_s = max(wall_s, needed_s or 0.0)
+        if needed_s is not None or any(run.status is Status.OK for run in runs):
             self._worked.add(group)
         took_s.append(wall_s)
         usual_s.append(max(0.0, wall_s - sum(map(_beyond_usual_s, runs))))
@@ -191,6 +193,13 @@ class Pace:
             ratios = np.divide(took_s, estimated_s)
             return float(np.quantile(ratios, 0.5, weights=estimated_s, method="inverted_cdf"))
         return sum(took_s) / sum(estimated_s) if sum(estimated_s) else 1.0
+
+
+def needed_of(runs: Iterable[Run]) -> float | None:
+    """Return how many seconds a block would have taken for which there was not enough time; None for any other."""
+    return max(
+        (run.failure.needs_s for run in runs if run.failure and run.failure.needs_s is not None), default=None
+    )
 
 
 def _beyond_usual_s(run: Run) -> float:

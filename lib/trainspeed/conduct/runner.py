@@ -13,6 +13,7 @@ from functools import partial
 from typing import Any
 
 from trainspeed.conduct.alive_together import AliveTogether
+from trainspeed.conduct.block_limit import BlockLimit
 from trainspeed.conduct.bystanders import Bystanders, GpusInUse
 from trainspeed.conduct.context import SHARES_HEAD, utc_now
 from trainspeed.conduct.forked_run import ForkedRun, RunOutcome
@@ -25,7 +26,7 @@ from trainspeed.conduct.turns import MORE_ROUNDS, MOST_ROUNDS, ROUNDS, TURN_S, m
 from trainspeed.conduct.worker_process import WorkerProcess
 from trainspeed.conduct.workers import Start, WorkerKind, Workers
 from trainspeed.core.convolution import AnyTrial
-from trainspeed.core.ledger import Ledger, why_not_kept
+from trainspeed.core.ledger import Ledger, crashed_without, why_not_kept
 from trainspeed.core.notes import EndedAfterMeasuring, NotAllTogether, NotInspected, OnHeadNode, scrubbed
 from trainspeed.core.paths import ROOT
 from trainspeed.core.programs import compiles_anew
@@ -51,6 +52,7 @@ class Runner:
         timeout_s: Seconds after which a run is ended; of a run that takes turns, a turn.
         turn_s: Seconds of a turn, about; trainings have more and shorter ones in the same time.
         rounds: How many turns of `turn_s` each arm has time for in a block.
+        limit: The time of the next block.
         gpu_uuids: GPUs to use, in the order of CUDA_VISIBLE_DEVICES.
         monitor: Path of the monitor's CSV, relative to the ledger.
         node: The fleet's name of this machine: see `Run`.
@@ -71,6 +73,7 @@ class Runner:
     timeout_s: float
     turn_s: float = TURN_S
     rounds: int = ROUNDS
+    limit: BlockLimit = field(default_factory=BlockLimit)
     gpu_uuids: tuple[str, ...] = ()
     monitor: str | None = None
     node: str | None = None
@@ -133,12 +136,14 @@ class Runner:
         turns = partial(self._turns.turns, group, self.rounds)
         if self.device == "cpu":
             self._free_pages.renew([planned.trial for planned in some], device_cores(cores))
-        outcomes = measure_in_turns(begin, seed, turns, at_once=at_once, ends_at_once=ends_at_once)
-        if outcomes is None:
+        too_slow = partial(self.limit.ending, partial(self._turns.least_s, group, self.rounds), len(some))
+        ways = {"at_once": at_once, "ends_at_once": ends_at_once, "too_slow": too_slow}
+        if (outcomes := measure_in_turns(begin, seed, turns, **ways)) is None:
             self._gang_runs.forget()
             return None
         outcomes = [self._gang_runs.ended(*pair) for pair in zip(some, outcomes, strict=True)]
         outcomes, lines = bystanders.noted(outcomes), []
+        started += [utc_now()] * (len(some) - len(started))  # there was no time for the others
         for planned, outcome, started_at in zip(some, outcomes, started, strict=True):
             worker = self._workers.warm(WorkerKind.of(planned.trial))
             if len(some) < len(group):
@@ -170,8 +175,8 @@ class Runner:
             return ForkedRun.ended(Status.CRASHED, self._workers.why_missing(kind))
         request = replace(self._request(planned), turns=True, **place)
         started.append(utc_now())
-        rounds = MOST_ROUNDS + MORE_ROUNDS
-        return self._gang_runs.begin(planned, worker, request, self.timeout_s, arms=arms, rounds=rounds)
+        several = {"arms": arms, "rounds": MOST_ROUNDS + MORE_ROUNDS}
+        return self._gang_runs.begin(planned, worker, request, self.timeout_s, self.limit, **several)
 
     def follow(self, trial: AnyTrial, gang: Gang, limit_s: float) -> RunOutcome:
         """Fork this node's part of a run of several nodes, and return how it ended: rank 0's says when."""
@@ -207,7 +212,7 @@ class Runner:
         elif lacks:
             outcome = RunOutcome(status=Status.OOM, reason=lacks, failure=Failure())
         else:
-            begun = self._gang_runs.begin(planned, worker, self._request(planned), self.timeout_s)
+            begun = self._gang_runs.begin(planned, worker, self._request(planned), self.timeout_s, self.limit)
             (outcome,) = bystanders.noted([self._gang_runs.ended(planned, begun.end())])
         run = self._line(planned, outcome, started_at, worker)
         return self._record([planned], [run])[0]
@@ -290,11 +295,4 @@ class Runner:
             import_s=worker.import_s if planned.trial.phase.calls and worker else None,
             **result,
         )
-        if (why := why_not_kept(run)) is None:
-            return run
-        # A fault of ours. Written as it is, it would end the study, or be left out by whoever reads the ledger.
-        nothing = {field.name: getattr(RunResult(), field.name) for field in fields(RunResult)}
-        reason = f"what it measured cannot be kept: {scrub(why)}"
-        return replace(
-            run, **nothing, group=None, status=Status.CRASHED, reason=reason, failure=Failure(stage="end")
-        )
+        return run if (why := why_not_kept(run)) is None else crashed_without(run, scrub(why))

@@ -15,11 +15,12 @@ from itertools import compress
 from typing import Any
 
 from trainspeed.conduct.alone import measuring_alone
+from trainspeed.conduct.block_limit import limit_of
 from trainspeed.conduct.block_queue import Block, BlockQueue
 from trainspeed.conduct.cluster.gang_twins import gangs_here
 from trainspeed.conduct.cluster.twins import StudyTwins, helped_by, twins_here
 from trainspeed.conduct.context import Context, current, recorded
-from trainspeed.conduct.covered import covered_groups
+from trainspeed.conduct.covered import covered
 from trainspeed.conduct.estimates import check_memory, shortage
 from trainspeed.conduct.forecast import plan_of, write_plan
 from trainspeed.conduct.given_up import GivenUp
@@ -35,7 +36,7 @@ from trainspeed.conduct.start import imports_are_timed, start_worker
 from trainspeed.conduct.timetable import Timetable
 from trainspeed.conduct.turns import TURN_S
 from trainspeed.conduct.unfinished import going_on
-from trainspeed.core.coverage import Coverage, append_coverage, read_coverage
+from trainspeed.core.coverage import append_coverage, read_coverage
 from trainspeed.core.errors import PlanOnly, UserError
 from trainspeed.core.files import CHECK
 from trainspeed.core.frame import RUNS_CSV, append_csv, is_current, write_csv
@@ -173,11 +174,10 @@ class _Measuring:
             shown_progress(self._study, in_report=context.in_report) as show,
             closing(runner),
         ):
-            self._run_all(runner, table, end_s, show, interval_s)
+            self._run_all(runner, table, end_s, budget_s, show, interval_s)
         if budget_s is not None:
             took = {"budget_s": budget_s, "spent_s": time.monotonic() - begun_s}
-            took["groups"] = covered_groups(table, self._runs)
-            append_coverage(context.out, Coverage(session=context.id, study=self._study, **took))
+            append_coverage(context.out, covered(context.id, self._study, table, self._runs, **took))
         return Measured(
             RunSet(tuple(self._runs)).last_of_each().with_anchors_as_data().runs,
             self._study,
@@ -225,6 +225,7 @@ class _Measuring:
         runner: Runner,
         table: Timetable[PlannedGroup],
         end_s: float,
+        budget_s: float | None,
         show: Callable[..., None],
         interval_s: float,
     ) -> None:
@@ -252,6 +253,7 @@ class _Measuring:
                 progress.starting(block.planned)
                 begun_s = time.monotonic()
                 runner.rounds = block.group.rounds
+                runner.limit = limit_of(block, queue, self._runs, budget_s)
                 runs = runner.measure_group(block.planned)
                 with queue.lock:
                     self._record(progress, block, runs, time.monotonic() - begun_s)

@@ -11,7 +11,7 @@ from statistics import median
 from typing import Any
 
 from trainspeed.conduct.plan import Planned
-from trainspeed.conduct.turns import Turns, shortest_turn_s, turn_of_calls, turns_of_epochs
+from trainspeed.conduct.turns import Turns, fewest_epochs, shortest_turn_s, turn_of_calls, turns_of_epochs
 from trainspeed.core.convolution import AnyTrial
 from trainspeed.core.run import Run
 from trainspeed.core.trial import PLAIN_PIPELINES, RUN_AHEAD, Trial
@@ -56,6 +56,13 @@ class TurnPlan:
         lead_in = lead_in_of(one.trial for one in group)
         turns = turns_of_epochs(epoch_s, self.turn_s, least, lead_in=lead_in, **fitting)
         return self._known.setdefault(_key(group, rounds), turns)
+
+    def least_s(self, group: Sequence[Planned], rounds: int, epoch_s: Sequence[float]) -> float:
+        """Return about how many seconds the turns of the arms that have come take at least; arguments as above."""
+        if not epoch_s or group[0].trial.phase.calls:
+            return 0.0
+        least = max(planned.trial.epochs for planned in group)
+        return fewest_epochs(rounds, least, lead_in_of(one.trial for one in group)) * sum(epoch_s)
 
     def learn(self, runs: Iterable[Run]) -> None:
         """Take in how long the epochs of trainings took that had turns."""

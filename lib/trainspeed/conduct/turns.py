@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 import random
 from collections.abc import Callable, Iterator, Sequence
@@ -12,6 +13,7 @@ from msgspec.structs import replace
 
 from trainspeed.conduct.forked_run import ForkedRun, RunOutcome
 from trainspeed.core.result import fewest_quiet
+from trainspeed.core.run import Status
 from trainspeed.sensors.cpu import least_turn_s
 from trainspeed.worker.device_errors import crowds
 from trainspeed.worker.events import TakeTurn
@@ -67,6 +69,11 @@ def shortest_turn_s(device: str) -> float:
     return MIN_SPAN_S if device == "gpu" else least_turn_s()
 
 
+def fewest_epochs(rounds: int, epochs: int, lead_in: int) -> int:
+    """Return how many epochs an arm trains in turns at least; arguments as of `turns_of_epochs`."""
+    return max(rounds * (lead_in + 1), epochs - EPOCHS_BEFORE_TURNS)
+
+
 def turns_of_epochs(
     epoch_s: Sequence[float],
     turn_s: float,
@@ -89,7 +96,7 @@ def turns_of_epochs(
         lead_in: Epochs at the beginning of a turn that do not count; one that does comes after them.
     """
     mean_s = fmean(epoch_s) if epoch_s else 0.0
-    every = max(rounds * (lead_in + 1), epochs - EPOCHS_BEFORE_TURNS)
+    every = fewest_epochs(rounds, epochs, lead_in)
     if mean_s <= 0:
         return Turns(rounds=rounds, each=TakeTurn(epochs=math.ceil(every / rounds), lead_in=lead_in))
     every = max(every, round(rounds * turn_s / mean_s))
@@ -120,6 +127,7 @@ def measure_in_turns(
     *,
     at_once: int = 1,
     ends_at_once: int | None = None,
+    too_slow: Callable[[Sequence[float]], RunOutcome | None] = lambda epoch_s: None,
 ) -> list[RunOutcome] | None:
     """Start every arm, give each a turn in every round, and return how they ended, in the order of `begin`.
 
@@ -139,6 +147,8 @@ def measure_in_turns(
         ends_at_once: How many look up at the same time what is not timed, after the last turn; None where an arm starts
             and ends on the core of its turns. Where it is given, an arm rests after its first epoch and moves to that
             core, and the second one tells its pace when all have come.
+        too_slow: Returns how the runs of all arms end where those that have come so far, of which it gets an epoch's
+            seconds, are too slow for the time that there is; None where they are not.
     """
     arms: list[ForkedRun] = []
     epoch_s: list[float] = []
@@ -149,6 +159,9 @@ def measure_in_turns(
                 epoch_s += rested.epoch_s[-1:]
             elif _crowded(run, arms):
                 return None
+            pace_s = epoch_s if ends_at_once is None else []  # which the first one does not tell
+            if ending := too_slow(pace_s):
+                return _given_up(arms, ending, len(begin))
     if ends_at_once is not None:
         epoch_s = []
         for run in [run for run in arms if run.outcome is None]:
@@ -156,6 +169,8 @@ def measure_in_turns(
                 epoch_s += rested.epoch_s[-1:]
             elif _crowded(run, arms):
                 return None
+            if ending := too_slow(epoch_s):
+                return _given_up(arms, ending, len(begin))
     planned = turns(epoch_s)
     quiet, fewest, in_more = 0, *(fewest_quiet(planned.rounds + more) for more in (0, MORE_ROUNDS))
     for number, order in enumerate(orders(len(arms), planned.rounds + MORE_ROUNDS, seed)):
@@ -190,3 +205,15 @@ def _crowded(ended: ForkedRun, arms: Sequence[ForkedRun]) -> bool:
     for run in others:
         run.stop()
     return True
+
+
+def _given_up(arms: Sequence[ForkedRun], ending: RunOutcome, number: int) -> list[RunOutcome]:
+    """End all arms for which there is not enough time, and return how so many ended: those that never began, too."""
+    for run in [run for run in arms if run.outcome is None]:
+        run.give_up(ending)
+    late = (dataclasses.replace(ending, result=run.outcome.result) for run in arms)
+    ended = [
+        other if run.outcome.status is Status.TIMEOUT else run.outcome
+        for run, other in zip(arms, late, strict=True)
+    ]
+    return [*ended, *[ending] * (number - len(arms))]

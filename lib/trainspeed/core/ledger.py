@@ -9,7 +9,7 @@ import gc
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -18,7 +18,8 @@ from trainspeed.core.errors import UserError
 from trainspeed.core.files import append_text
 from trainspeed.core.format import counted
 from trainspeed.core.ledger_line import DECODERS, OtherSchema, read_run, what_is_wrong
-from trainspeed.core.run import SCHEMA, Run
+from trainspeed.core.result import Failure, RunResult
+from trainspeed.core.run import SCHEMA, Run, Status
 
 RUNS_FILE = "runs.jsonl"
 SESSIONS_FILE = "sessions.jsonl"
@@ -90,6 +91,21 @@ def why_not_kept(run: Run) -> str | None:
         return str(problem)
     ((_, read),) = parsed([(1, line.encode())])
     return what_is_wrong(read) if isinstance(read, Exception) else None
+
+
+def crashed_without(run: Run, why: str) -> Run:
+    """Return a run that cannot be kept, as a crash that can.
+
+    It is a fault of ours. Written as it is, it would end the study, or be left out by whoever reads the ledger.
+
+    Args:
+        why: See `why_not_kept`.
+    """
+    nothing = {field.name: getattr(RunResult(), field.name) for field in fields(RunResult)}
+    reason = f"what it measured cannot be kept: {why}"
+    return replace(
+        run, **nothing, group=None, status=Status.CRASHED, reason=reason, failure=Failure(stage="end")
+    )
 
 
 def _study_and_session(line: bytes) -> tuple[str, str] | None:
