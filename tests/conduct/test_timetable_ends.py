@@ -60,9 +60,9 @@ def test_what_fails_around_the_core_takes_no_first_block_from_it():
 
 
 @pytest.mark.parametrize(("left_s", "next_one"), [(2 * CORE_S, "core 1"), (CORE_S - 1, None)])
-@pytest.mark.parametrize("had", [1, FEWEST])
+@pytest.mark.parametrize("had", [0, 1, FEWEST])
 def test_another_one_is_shown_in_the_rest_of_the_time_where_the_first_failed(had, left_s, next_one):
-    """However many blocks were given out: several hands may have taken them before the first one ended."""
+    """However many blocks were given out: none in a session that goes on, several where there are several hands."""
     first, second = cores(2)
     table = Timetable(groups=[first, second], block_s=block_s, counts={first: had}, yields=True)
     table.let_go({first})

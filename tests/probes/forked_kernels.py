@@ -17,7 +17,10 @@ from trainspeed.report.interruption import Interruption
 
 LOOK = """
 import atexit, json, os, pathlib, signal, sys
+from ipykernel.kernelapp import IPKernelApp
 atexit.register(pathlib.Path(os.environ["LEFT"]).write_text, "ended")
+closed = pathlib.Path(os.environ["LEFT"] + " and closed")
+IPKernelApp.instance().reset_io = closed.touch  # which is the first that it does as it closes its sockets
 print(json.dumps({
     "pid": os.getpid(), "parent": os.getppid(), "group": os.getpgid(0), "folder": os.getcwd(),
     "loaded": sorted({"pandas", "matplotlib", "trainspeed.studies.layout.findings"} & {*sys.modules}),
@@ -39,7 +42,9 @@ def look(folder: Path, name: str, **variables: str) -> dict:
     (text,) = (o.text for cell in cells for o in cell.get("outputs", []) if o.output_type == "stream")
     seen = json.loads(text)
     above = psutil.Process(seen["parent"]).ppid()
-    return seen | {"above": above, "ended": left.exists(), "gone": not psutil.pid_exists(seen["pid"])}
+    closed = left.with_name(f"{left.name} and closed").exists()
+    gone = not psutil.pid_exists(seen["pid"])
+    return seen | {"above": above, "ended": left.exists(), "closed": closed, "gone": gone}
 
 
 def main(folder: Path) -> None:

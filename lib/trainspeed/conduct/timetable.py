@@ -198,7 +198,7 @@ class Timetable(Generic[G]):
         if unseen := [group for group in core if not self.had(group)]:
             begun = [group for group in core if self.had(group)]
             # A study is not to be empty: not even where what it began with failed for good, as far as its time goes.
-            failed = any(group.core and self.had(group) for group in self.over)
+            failed = any(group.core for group in self.over)
             for group in unseen:
                 first = not begun and (not failed or self._needed_s([group], 1) <= left_s)
                 if first or self._needed_s([*begun, group], FEWEST) <= left_s:

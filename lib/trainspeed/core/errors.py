@@ -63,6 +63,10 @@ class EmptyList(UserError):
 class PlanOnly(Exception):
     """Ends a notebook whose plan has been written: nothing is measured and nothing is wrong."""
 
+    def _render_traceback_(self) -> list[str]:
+        """Return no traceback: nobody sees it, and IPython takes a third of a second to make one of these."""
+        return []
+
 
 def check_name(field: str, value: object, known: Collection[str], others: str = "") -> None:
     """Raise a UserError with a suggestion where a name is not among the known ones.

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import atexit
 import contextlib
+import gc
 import multiprocessing
 import os
 import pkgutil
@@ -33,6 +34,7 @@ PATH = [path for path in sys.path if path and (path != os.getcwd() or path in GI
 for package in (show, articles, judge, search, snippets, studies):
     for found in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
         import_module(found.name)
+gc.freeze()  # a kernel looks for garbage as it ends, and need not look at all of this
 
 
 def run_kernel(arguments: Sequence[str], environment: Mapping[str, str], folder: str, log: str) -> None:
@@ -58,7 +60,12 @@ def run_kernel(arguments: Sequence[str], environment: Mapping[str, str], folder:
     sys.argv = ["ipykernel_launcher", *arguments]
     threading.Thread(target=_end_with_the_report, daemon=True).start()
     try:
-        kernelapp.launch_new_instance()
+        app = kernelapp.IPKernelApp.instance()
+        app.initialize()
+        # It closes what ends with the process, and ipykernel 7.4 hangs in it now and then: of 28 kernels 4 did, until
+        # they got SIGTERM after three seconds.
+        atexit.unregister(app.close)
+        app.start()
     finally:
         # A forked child ends without them: connections, history, workers.
         with contextlib.suppress(Exception):

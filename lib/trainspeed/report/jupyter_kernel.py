@@ -21,6 +21,7 @@ from trainspeed.report.kernel_forks import ForkingProvisioner
 # A kernel without a running cell has nothing to finish, but ipykernel 7.4 sometimes hangs while it closes its
 # own channels, after all other exit handlers. After half of this time it gets SIGTERM.
 SHUTDOWN_S = 6
+POLL_S = 0.01  # until it has ended
 GUARD = "--InteractiveShellApp.extra_extensions=trainspeed.core.guard"  # see `guard.py`
 
 
@@ -78,7 +79,7 @@ def kernel_class(
             # The inherited method would interrupt an idle kernel too, which puts a traceback into its log and
             # makes the hang likelier.
             await self.request_shutdown()
-            await self.finish_shutdown(waittime=SHUTDOWN_S)
+            await self.finish_shutdown(waittime=SHUTDOWN_S, pollinterval=POLL_S)
             await self.cleanup_resources()
 
     return Kernel
