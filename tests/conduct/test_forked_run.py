@@ -116,6 +116,18 @@ def test_a_limit_holds_for_all_but_turns_and_leaves_a_few_seconds_in_any_case(
     assert deadlines == [fake_clock() + over_s]
 
 
+@pytest.mark.parametrize(("timeout_s", "needs_s", "told"), [(60.0, 10.0, "BUDGET"), (9.0, None, "timeout_s")])
+def test_a_run_that_is_stopped_as_its_time_is_over_says_so(fake_clock, monkeypatch, timeout_s, needs_s, told):
+    monkeypatch.setattr(forked_run, "time", SimpleNamespace(monotonic=fake_clock))
+    run, _theirs, _ended = followed(timeout_s=timeout_s)
+    run._channel.receive = lambda deadline: fake_clock.advance(deadline - fake_clock())
+    run.until_s = fake_clock() - 1.0
+    outcome = run.end()
+
+    assert (outcome.status, outcome.failure.needs_s) == (Status.TIMEOUT, needs_s)
+    assert f"raise {told}" in outcome.reason
+
+
 @pytest.mark.parametrize("status", [Status.UNSUPPORTED, Status.INVALID])
 def test_what_turns_out_not_to_be_what_was_asked_for_is_no_result(status):
     outcome = outcome_of(*MEASURED, Failed(status=status, reason="it ran in float32"), Exited(code=0))

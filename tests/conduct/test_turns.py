@@ -178,22 +178,16 @@ def test_an_arm_that_overruns_its_time_ends_alone(worker):
 
 def test_arms_that_are_too_slow_for_their_time_end_before_their_turns_and_the_worker_goes_on(worker):
     late = RunOutcome(status=Status.TIMEOUT, reason="too slow", failure=Failure(needs_s=9.0))
-    begun = []
-
-    def start(one):
-        begun.append(worker.begin(one, 60))
-        return begun[-1]
-
-    def too_slow(epoch_s):
-        return late if sum(epoch_s) > 0.1 else None
-
-    starts = [partial(start, one) for one in (request("bug"), request(), request(), request())]
-    outcomes = measure_in_turns(starts, "seed", lambda epoch_s: pytest.fail("no turns"), too_slow=too_slow)
+    ways = {
+        "turns": lambda epoch_s: pytest.fail("none"),
+        "too_slow": lambda s: late if sum(s) > 0.1 else None,
+    }
+    arms = begin(worker, request("bug"), request(), request(), request())
+    outcomes = measure_in_turns(arms, "seed", **ways)
 
     assert [outcome.status for outcome in outcomes] == [Status.CRASHED, *[Status.TIMEOUT] * 3]
     assert {outcome.failure for outcome in outcomes[1:]} == {late.failure}
-    assert len(begun) == 3 and all(run._pid is None for run in begun), "they have ended"
-    assert outcomes[1].result.stages_s["train"] > 0 and not outcomes[3].result.stages_s
+    assert outcomes[1].result.stages_s["wait"] > 0 and outcomes[3] is late, "it never began"
     assert [outcome.status for outcome in measure(worker, request())] == [Status.OK]
 
 

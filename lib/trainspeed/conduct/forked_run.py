@@ -69,7 +69,7 @@ class ForkedRun:
         self._result: RunOutcome | None = None
         self.outcome: RunOutcome | None = None
         self.until_s = math.inf
-        self._in_turns = False
+        self._in_turns = self._is_limited = self._rests = False
 
     @classmethod
     def ended(cls, status: Status, reason: str, failure: Failure | None = None) -> ForkedRun:
@@ -82,8 +82,7 @@ class ForkedRun:
 
     def rests(self) -> events.TurnEnded | None:
         """Wait until the run rests and return what it has trained; None where it has ended."""
-        if self._stages_s:  # it rested until now
-            self._count(WAIT)
+        self._wake()
         begun_s, deadline = time.monotonic(), self._deadline
         while self.outcome is None:
             line = self._channel.receive(deadline)
@@ -91,6 +90,7 @@ class ForkedRun:
                 self._lose(deadline - begun_s if time.monotonic() >= deadline else None)
             elif isinstance(event := events.decode(line), events.TurnEnded):
                 self._count(self._stage)
+                self._rests = True
                 return event
             else:
                 self._heed(event)
@@ -103,8 +103,9 @@ class ForkedRun:
     def _deadline(self) -> float:
         """`time.monotonic()` at which what begins now is to be over."""
         now_s = time.monotonic()
-        over_s = now_s + self._timeout_s
-        return over_s if self._in_turns else min(over_s, max(self.until_s, now_s + LOOK_S))
+        over_s, until_s = now_s + self._timeout_s, max(self.until_s, now_s + LOOK_S)
+        self._is_limited = until_s < over_s and not self._in_turns
+        return until_s if self._is_limited else over_s
 
     def take_turn(self, turn: events.TakeTurn) -> events.TurnEnded | None:
         """Have a run that rests train for a turn; return what it has trained, None where it has ended."""
@@ -142,8 +143,15 @@ class ForkedRun:
 
     def give_up(self, outcome: RunOutcome) -> None:
         """End the run, for which there is not enough time, as `outcome` says."""
+        self._wake()
         self._kill_and_wait()
         self._close(self._timed(outcome))
+
+    def _wake(self) -> None:
+        """Count the time for which it has rested until now as such."""
+        if self._rests:
+            self._count(WAIT)
+        self._rests = False
 
     def _count(self, stage: str) -> None:
         """Count what has passed since the last count as a stage's: a run that is ended does not tell it itself."""
@@ -181,15 +189,19 @@ class ForkedRun:
             exited = events.Exited(code=self._end_worker())
             self._close(self._result or self._died(exited, who="worker"))
             return
+        needs_s = over_s if self._is_limited else None
+        usual = "timeout_s, or BUDGET where a search shares it out"
         reason = (
             f"not finished after {round(over_s, 1):g} s, in stage {self._stage!r}: "
-            "raise timeout_s, or BUDGET where a search shares it out, or ask for less"
+            f"raise {usual if needs_s is None else 'BUDGET, or budget_s'}, or ask for less"
         )
         if self._pid is None:
             self._end_worker()  # it hangs itself
         else:
             self._kill_and_wait()
-        self._close(self._result or self._timed(_failed(Status.TIMEOUT, reason, self._stage)))
+        self._close(
+            self._result or self._timed(_failed(Status.TIMEOUT, reason, self._stage, needs_s=needs_s))
+        )
 
     def _kill_and_wait(self) -> None:
         self.kill()
@@ -264,7 +276,7 @@ def _kernel_killed(kills_before: int | None) -> bool:
     return None not in (kills, kills_before) and kills > kills_before
 
 
-def _failed(status: Status, reason: str, stage: str, **failure: str | None) -> RunOutcome:
+def _failed(status: Status, reason: str, stage: str, **failure: str | float | None) -> RunOutcome:
     return RunOutcome(status=status, reason=reason, failure=Failure(stage=stage, **failure))
 
 

@@ -97,7 +97,7 @@ class GangRuns:
         timeout_s = min(timeout_s, planned.limit_s or timeout_s)
         if planned.trial.nodes == 1:
             run = worker.begin(request, timeout_s)
-            run.until_s = limit.until_s
+            run.until_s = limit.stopped_s
             return run
         try:
             if self._gangs is None:

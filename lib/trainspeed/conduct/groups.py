@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import groupby
 from statistics import median, median_low
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -19,6 +19,7 @@ from trainspeed.core.convolution import AnyTrial
 from trainspeed.core.programs import again_s
 from trainspeed.core.run import Run, Status
 
+LEAST_S = 0.1  # of an estimate that is compared with
 FEWEST_OF_A_MEDIAN = 3  # of two, none is known to be out of line
 
 
@@ -56,6 +57,11 @@ class PlannedGroup:
     def framework(self) -> str:
         """The framework of its first arm."""
         return self.blocks[0][0].trial.framework
+
+    @property
+    def model(self) -> tuple[str, str | None]:
+        """The framework and the model of its first arm; None of what trains none."""
+        return self.framework, getattr(self.blocks[0][0].trial, "model", None)
 
 
 def groups_of(
@@ -123,6 +129,9 @@ class Pace:
     _took_s: dict[PlannedGroup, list[float]] = field(default_factory=lambda: defaultdict(list), init=False)
     _usual_s: dict[PlannedGroup, list[float]] = field(default_factory=lambda: defaultdict(list), init=False)
     _worked: set[PlannedGroup] = field(default_factory=set, init=False)
+    _too_slow: dict[Any, float] = field(
+        default_factory=dict, init=False
+    )  # times as long as estimated, or longer
     _median_s: dict[PlannedGroup, float] = field(default_factory=dict, init=False)
     _once_s: dict[PlannedGroup, float] = field(default_factory=dict, init=False)
     _estimates_s: dict[PlannedGroup, _Estimate] = field(default_factory=dict, init=False)
@@ -131,14 +140,15 @@ class Pace:
         """Take in what a block took, whoever measured it.
 
         Args:
-            runs: Its runs. Where none of them ended well, it tells nothing of how long other groups take, but where
-                there was not enough time for it. What their turns took beyond the usual one, as beside a neighbour's
-                burst, counts once there are enough blocks for a median of them.
+            runs: Its runs. Where none of them ended well, it tells nothing of how long other groups take; where there
+                was not enough time for it, of those of its model. What their turns took beyond the usual one, as beside
+                a neighbour's burst, counts once there are enough blocks for a median of them.
         """
         runs, took_s, usual_s = list(runs), self._took_s[group], self._usual_s[group]
-        needed_s = needed_of(runs)
-        wall_s = max(wall_s, needed_s or 0.0)
-        if needed_s is not None or any(run.status is Status.OK for run in runs):
+        if (needed_s := needed_of(runs)) is not None:
+            wall_s = max(wall_s, needed_s)
+            self._too_slow[group.model] = wall_s / max(self._estimate_s(group).first_s, LEAST_S)
+        if any(run.status is Status.OK for run in runs):
             self._worked.add(group)
         took_s.append(wall_s)
         usual_s.append(max(0.0, wall_s - sum(map(_beyond_usual_s, runs))))
@@ -152,13 +162,13 @@ class Pace:
         """Return about how many seconds the first block of a group takes."""
         if group in self._median_s:
             return self._took_s[group][0]
-        return self._estimate_s(group).first_s * self._ratio(group.framework)
+        return self._estimate_s(group).first_s * self._ratio(group)
 
     def block_s(self, group: PlannedGroup) -> float:
         """Return about how many seconds a further block of a group takes, which compiles little anew."""
         if group in self._median_s:
             return self._median_s[group]
-        return self._estimate_s(group).later_s * self._ratio(group.framework)
+        return self._estimate_s(group).later_s * self._ratio(group)
 
     def decided_s(self, groups: Iterable[PlannedGroup]) -> float:
         """Return about how many seconds it takes until groups have an interval, as far as they are to have one."""
@@ -177,14 +187,16 @@ class Pace:
             self._estimates_s[group] = _Estimate(begin_s + sum(firsts_s), begin_s + sum(laters_s))
         return self._estimates_s[group]
 
-    def _ratio(self, framework: str) -> float:
-        """Return how much longer than estimated blocks take: of this framework, or of all.
+    def _ratio(self, group: PlannedGroup) -> float:
+        """Return how much longer than estimated blocks take: of this group's framework, or of all.
 
         From three groups on it is their median, in which each counts by the seconds that it was estimated at: a burst
         of a neighbour's can make one block several times as long, and says nothing of the next one.
         """
-        known = [group for group in self._took_s if group in self._worked]
-        own = [group for group in known if group.framework == framework] or known
+        if (slow := self._too_slow.get(group.model)) is not None:
+            return slow
+        known = [one for one in self._took_s if one in self._worked]
+        own = [one for one in known if one.framework == group.framework] or known
         # Of a session that goes on, the first block that it measures is a later one.
         estimates = [(self._once_s[one], self._estimate_s(one)) for one in own]
         estimated_s = [estimate.first_s if once_s else estimate.later_s for once_s, estimate in estimates]
@@ -197,9 +209,7 @@ class Pace:
 
 def needed_of(runs: Iterable[Run]) -> float | None:
     """Return how many seconds a block would have taken for which there was not enough time; None for any other."""
-    return max(
-        (run.failure.needs_s for run in runs if run.failure and run.failure.needs_s is not None), default=None
-    )
+    return max((run.failure.needs_s for run in runs if run.failure and run.failure.lacked_time), default=None)
 
 
 def _beyond_usual_s(run: Run) -> float:

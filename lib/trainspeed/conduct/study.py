@@ -253,7 +253,7 @@ class _Measuring:
                 progress.starting(block.planned)
                 begun_s = time.monotonic()
                 runner.rounds = block.group.rounds
-                runner.limit = limit_of(block, queue, self._runs, budget_s)
+                runner.limit = limit_of(block, queue, budget_s)
                 runs = runner.measure_group(block.planned)
                 with queue.lock:
                     self._record(progress, block, runs, time.monotonic() - begun_s)

@@ -79,7 +79,7 @@ class Failure(msgspec.Struct, frozen=True, kw_only=True):
             older lines.
         in_user_file: Whether the user's own model or data is the cause.
         final: Whether it was the last of several crashes alike: see `trainspeed.conduct.crashes`.
-        needs_s: Seconds that a block of it would have taken, where there was not as much time; else None.
+        needs_s: Seconds that a block of it would have taken at least, where there was not as much time; else None.
     """
 
     stage: str | None = None
@@ -88,6 +88,11 @@ class Failure(msgspec.Struct, frozen=True, kw_only=True):
     in_user_file: bool = False
     final: bool = False
     needs_s: Amount | None = None
+
+    @property
+    def lacked_time(self) -> bool:
+        """Whether its block was given up for want of time: that says nothing of the trial."""
+        return self.needs_s is not None
 
 
 # The value of a lever that was seen in effect, None where it could not be seen, and how it was looked for.

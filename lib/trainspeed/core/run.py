@@ -118,7 +118,8 @@ class Run(RunResult):
     @property
     def is_final(self) -> bool:
         """Whether its trial would end so again, so that it is not tried in later blocks, nor in a resumed report."""
-        return self.status in FINAL or (self.failure is not None and self.failure.final)
+        failure = self.failure or Failure()
+        return failure.final or (self.status in FINAL and not failure.lacked_time)
 
     @property
     def first_epoch_s(self) -> float | None:

@@ -87,7 +87,8 @@ def knees(runs: Iterable[Run]) -> list[Knee]:
     Each gain has an interval of its own, which holds with the usual confidence for itself.
     """
     ladders: dict[Trial, dict[int, RunSet]] = {}
-    for trial, arm in RunSet(tuple(runs)).by_trial().items():
+    in_time = (run for run in runs if not (run.failure and run.failure.lacked_time))
+    for trial, arm in RunSet(tuple(in_time)).by_trial().items():
         if trial.phase.of_model:
             ladders.setdefault(replace(trial, batch_size=trial.devices), {})[trial.batch_size] = arm
     return [_knee(dict(sorted(arms.items()))) for arms in ladders.values() if len(arms) > 1]

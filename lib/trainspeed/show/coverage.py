@@ -33,7 +33,7 @@ def coverage_sentences(coverage: Coverage | None) -> list[str]:
     limits = f"{minutes(coverage.spent_s)} of {minutes(coverage.budget_s)} that it was given"
     if coverage.spent_s > coverage.budget_s:
         given = minutes(coverage.budget_s)
-        limits = f"{minutes(coverage.spent_s)}; {given} were given, and what had begun was finished"
+        limits = f"{minutes(coverage.spent_s)}; {given} were given, and what has begun may take longer"
     core, rest = (coverage.blocks_of(core=core) for core in (True, False))
     had = [_had_of_core(core)] if core else []
     had += (

@@ -135,8 +135,9 @@ def timed(runs: Iterable[Run]) -> list[Run]:
 
 
 def failed(runs: Iterable[Run]) -> list[Run]:
-    """Return the runs that ended without a result."""
-    return [run for run in runs if run.status != Status.OK]
+    """Return the runs that ended without a result, but for those that there was no time for."""
+    ended = (run for run in runs if run.status != Status.OK)
+    return [run for run in ended if not (run.failure and run.failure.lacked_time)]
 
 
 def median_of(runs: Iterable[Run], quantity: str) -> float | None:
