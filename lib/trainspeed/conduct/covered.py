@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence, Set
 from typing import Any
 
-from trainspeed.conduct.groups import PlannedGroup, needed_of
+from trainspeed.conduct.groups import PlannedGroup
 from trainspeed.conduct.plan import Planned
 from trainspeed.conduct.timetable import Timetable
 from trainspeed.core.coverage import Coverage, GroupCoverage
@@ -30,14 +30,14 @@ def covered(
     """
     runs = list(runs)
     ended_well = {run.key for run in runs if run.status is Status.OK}
-    too_slow = {run.key for run in runs if needed_of([run]) is not None}
+    needed_s = {run.key: run.failure.needs_s for run in runs if run.failure and run.failure.lacked_time}
     groups = [group for group in table.groups if not group.around]
     planned_in = Counter(
         key for group in groups for key in {arm.key for block in group.blocks for arm in block}
     )
     found = []
     for group in groups:
-        slow = any(arm.key in too_slow for block in group.blocks for arm in block)
+        own_s = [needed_s[arm.key] for block in group.blocks for arm in block if arm.key in needed_s]
         blocks = sum(_was_measured(block, ended_well, planned_in) for block in group.blocks)
         found.append(
             GroupCoverage(
@@ -46,7 +46,8 @@ def covered(
                 trials=tuple(arm.trial.spec.as_dict() for arm in group.blocks[0]),
                 blocks=blocks,
                 most=group.most,
-                failed=not slow and (group in table.over or (table.had(group) > 0 and not blocks)),
+                failed=not own_s and (group in table.over or (table.had(group) > 0 and not blocks)),
+                needs_s=max(own_s, default=None),
             )
         )
     return Coverage(session=session, study=study, budget_s=budget_s, spent_s=spent_s, groups=tuple(found))

@@ -16,6 +16,7 @@ from trainspeed.core.ledger import append_line, read_lines
 from trainspeed.core.quantities import Elapsed, Identifier, Name, Number
 
 COVERAGE_FILE = "coverage.jsonl"
+FEWEST_BLOCKS = 6  # that give an interval
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,6 +31,7 @@ class GroupCoverage:
         most: How many the plan asked for.
         failed: Whether it has no more since its trials, or those that they are compared with, failed: no time was
             lacking.
+        needs_s: Seconds that a block of it takes at least, where one was given up for want of time; else None.
     """
 
     part: Name
@@ -38,6 +40,7 @@ class GroupCoverage:
     blocks: Number
     most: Number
     failed: bool = False
+    needs_s: Elapsed | None = None
 
     @property
     def arms(self) -> tuple[AnyTrial, ...]:
@@ -63,8 +66,9 @@ class Coverage:
 
     @property
     def ampler_minutes(self) -> int:
-        """Three times the time that it was given, in whole minutes: what a reader may try next."""
-        return ceil(3 * self.budget_s / 60)
+        """Minutes that a reader may try next: three times what it was given, or enough blocks of what did not fit."""
+        decided_s = (FEWEST_BLOCKS * group.needs_s for group in self.left_out if group.needs_s)
+        return ceil(max(3 * self.budget_s, *decided_s, 0.0) / 60)
 
     @property
     def left_out(self) -> tuple[GroupCoverage, ...]:
