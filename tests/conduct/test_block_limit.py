@@ -115,7 +115,7 @@ def test_a_slow_model_keeps_to_the_time_and_is_said_to_need_more(clocked, fake_c
     assert {run.failure.needs_s for run in runs.runs} == {20.0 + 2 * 4 * 60.0}
     late, other = runs.coverage.groups
     assert (late.blocks, late.failed, late.needs_s, other.blocks) == (0, False, 500.0, 0)
-    assert runs.coverage.ampler_minutes == 6 * 500 / 60
+    assert runs.coverage.ampler_minutes(6) == 6 * 500 / 60
     assert "No time for 2 of 2 groups" in coverage_sentences(runs.coverage)[-1]
 
 

@@ -129,9 +129,8 @@ class Pace:
     _took_s: dict[PlannedGroup, list[float]] = field(default_factory=lambda: defaultdict(list), init=False)
     _usual_s: dict[PlannedGroup, list[float]] = field(default_factory=lambda: defaultdict(list), init=False)
     _worked: set[PlannedGroup] = field(default_factory=set, init=False)
-    _too_slow: dict[Any, float] = field(
-        default_factory=dict, init=False
-    )  # times as long as estimated, or longer
+    # How many times as long as estimated a model takes, at least.
+    _too_slow: dict[Any, float] = field(default_factory=dict, init=False)
     _median_s: dict[PlannedGroup, float] = field(default_factory=dict, init=False)
     _once_s: dict[PlannedGroup, float] = field(default_factory=dict, init=False)
     _estimates_s: dict[PlannedGroup, _Estimate] = field(default_factory=dict, init=False)
@@ -145,7 +144,7 @@ class Pace:
                 a neighbour's burst, counts once there are enough blocks for a median of them.
         """
         runs, took_s, usual_s = list(runs), self._took_s[group], self._usual_s[group]
-        if (needed_s := needed_of(runs)) is not None:
+        if (needed_s := _needed_of(runs)) is not None:
             wall_s = max(wall_s, needed_s)
             self._too_slow[group.model] = wall_s / max(self._estimate_s(group).first_s, LEAST_S)
         if any(run.status is Status.OK for run in runs):
@@ -207,7 +206,7 @@ class Pace:
         return sum(took_s) / sum(estimated_s) if sum(estimated_s) else 1.0
 
 
-def needed_of(runs: Iterable[Run]) -> float | None:
+def _needed_of(runs: Iterable[Run]) -> float | None:
     """Return how many seconds a block would have taken for which there was not enough time; None for any other."""
     return max((run.failure.needs_s for run in runs if run.failure and run.failure.lacked_time), default=None)
 

@@ -211,9 +211,8 @@ def _given_up(arms: Sequence[ForkedRun], ending: RunOutcome, number: int) -> lis
     """End all arms for which there is not enough time, and return how so many ended: those that never began, too."""
     for run in [run for run in arms if run.outcome is None]:
         run.give_up(ending)
-    late = (dataclasses.replace(ending, result=run.outcome.result) for run in arms)
     ended = [
-        other if run.outcome.status is Status.TIMEOUT else run.outcome
-        for run, other in zip(arms, late, strict=True)
+        dataclasses.replace(ending, result=one.result) if one.status is Status.TIMEOUT else one
+        for one in (run.outcome for run in arms)
     ]
     return [*ended, *[ending] * (number - len(arms))]

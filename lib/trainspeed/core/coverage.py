@@ -16,7 +16,6 @@ from trainspeed.core.ledger import append_line, read_lines
 from trainspeed.core.quantities import Elapsed, Identifier, Name, Number
 
 COVERAGE_FILE = "coverage.jsonl"
-FEWEST_BLOCKS = 6  # that give an interval
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,10 +63,9 @@ class Coverage:
     spent_s: Elapsed
     groups: tuple[GroupCoverage, ...]
 
-    @property
-    def ampler_minutes(self) -> int:
-        """Minutes that a reader may try next: three times what it was given, or enough blocks of what did not fit."""
-        decided_s = (FEWEST_BLOCKS * group.needs_s for group in self.left_out if group.needs_s)
+    def ampler_minutes(self, blocks: int) -> int:
+        """Minutes that a reader may try next: three times what it was given, or so many blocks of what did not fit."""
+        decided_s = (blocks * group.needs_s for group in self.left_out if group.needs_s)
         return ceil(max(3 * self.budget_s, *decided_s, 0.0) / 60)
 
     @property

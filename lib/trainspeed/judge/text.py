@@ -268,8 +268,8 @@ def command_with(command: str, study: str, parameter: str, value: str) -> str:
 
 
 def command_with_time(coverage: Coverage, trials: Iterable[AnyTrial] = ()) -> str:
-    """Return the command that gives a study alone three times its time: see `command_for`."""
-    return f"{command_for(trials)} NOTEBOOKS={coverage.study} BUDGET={coverage.ampler_minutes}m"
+    """Return the command that gives a study alone more time, enough for an interval: see `command_for`."""
+    return f"{command_for(trials)} NOTEBOOKS={coverage.study} BUDGET={coverage.ampler_minutes(MIN_BLOCKS)}m"
 
 
 def _differ(field: str, one: AnyTrial, other: AnyTrial) -> bool:
