@@ -55,7 +55,7 @@ node: setup-fleet ## make this machine a node of a fleet: AS=a10g HEAD=10.0.0.5;
 fleet: setup-fleet ## the report on every machine of FLEET=fleet.yaml, side by side in fleet.html; NODES=2 trains across nodes, too; otherwise as `make report`
 	@.venv/bin/python -m trainspeed fleet $(CHOICE) $(FLEET_CHOICE) $(if $(filter-out 0 no false,$(RESUME)),--resume)
 
-check: setup ## is the instrument right on this machine? about 3 minutes on 2 CPU cores, 6 on a GPU; writes check.html
+check: setup ## is the instrument right on this machine? about 2 minutes on 2 CPU cores, 6 on a GPU; writes check.html
 	@.venv/bin/python -m trainspeed check --out $(call quote,$(OUT))
 
 render: setup ## write the report again from runs that exist: FROM=folder (default: OUT); measures nothing

@@ -178,7 +178,8 @@ def test_every_arm_on_several_gpus_trains_twenty_steps_an_epoch_or_more(eight):
 
 @pytest.mark.parametrize("machine", ["one", "eight"])
 def test_a_line_over_batch_sizes_has_five_of_them_or_more(machine, request):
-    own = request.getfixturevalue(machine).own
+    planned_of = request.getfixturevalue(machine)
+    own = planned_of.own
     layout, scaled = own["layout"].sizes, own["multi_gpu"].survey
     lines: dict[tuple, set[int]] = {}
     for study, part in (("layout", layout), ("multi_gpu", scaled)):
@@ -188,6 +189,11 @@ def test_a_line_over_batch_sizes_has_five_of_them_or_more(machine, request):
     alone = {line: len(sizes) for line, sizes in lines.items() if line[-1] == 1}
     assert {line[0] for line in alone} == {"layout", "multi_gpu"}
     assert set(alone.values()) == {6}
+    named = {name: {g.name for g in plan.groups if g.lines} for name, plan in planned_of.plans.items()}
+    assert {name: sets for name, sets in named.items() if sets} == {
+        "layout": {"sizes"},
+        "multi_gpu": {"survey"},
+    }
 
 
 def test_the_lines_of_quick_have_five_batch_sizes_and_those_of_standard_more():

@@ -32,8 +32,10 @@ from trainspeed.worker.probes.energy import WARM_UP_S as WARM_UP_GPU_S
 from trainspeed.worker.probes.leftover import PAUSE_S
 from trainspeed.worker.turns import EPOCHS_BEFORE_TURNS
 
-# For a training: the first epoch's tracing, what a device computes in a second, and what an image costs.
-TRACE_S = {"tensorflow": 4.0, "torch": 0.5, "jax": 3.0}
+# For a training: building the model and tracing its first epoch, of cnn10 in a fork of a worker that is warm, and what
+# a CPU core computes in a second. TensorFlow traces once more for each of several devices.
+# Source: data/measured/xeon-amx-2-cores; another machine of 2 cores agreed within a sixth
+TRACE_S = {"tensorflow": 1.8, "torch": 0.15, "jax": 3.0}
 CPU_CORE_FLOP_PER_S = 1e11
 # Of a further worker, from a warm disk; see `forecast.WORKERS_START_S` for those that start side by side.
 IMPORT_S = {"tensorflow": 5.0, "torch": 3.0, "jax": 3.0}
@@ -47,7 +49,7 @@ CONTEXT_S = 1.0
 KERNELS_S = {"tensorflow": 2.0, "torch": 0.3, "jax": 5.0}
 JOIN_S = 0.5  # for each further device of a run, to find the others
 LAUNCH_S = 3e-3  # of a step's kernels: the least that a step of a small batch takes
-# Until a compiler is done, with empty caches. Inductor took 28 s for ResNet-50 (three times the depth of cnn10) in
+# Until a compiler is done, with empty caches. Inductor took 28 s for ResNet-50 (twice the depth of cnn10) in
 # training, about twice that on another machine, and 22 s for cnn10 on an H100. JAX always compiles: its tracing and
 # kernels hold it. Source: https://github.com/pytorch/benchmark/pull/1547; data/measured/nvidia-h100-switches
 COMPILE_S = {"tensorflow": 5.0, "torch": 20.0, "jax": 0.0}
@@ -157,7 +159,7 @@ def run_s(
         return begin_s + TRACE_S["torch"]
     depth, epoch_s = _epoch_s(trial, device)
     compile_s = COMPILE_S[trial.framework] if trial.compile else 0.0
-    trace_s = TRACE_S[trial.framework] + compile_s
+    trace_s = TRACE_S[trial.framework] * (trial.devices if trial.strategy == "mirrored" else 1) + compile_s
     if not anew and makes_programs(trial, device):
         trace_s -= SHARE[trial.framework] * (compile_s or trace_s)  # JAX's tracing holds its compiling
     if device == "gpu":
@@ -179,8 +181,8 @@ def _epoch_s(trial: Trial, device: str) -> tuple[float, float]:
         flop = _library_flop(trial.model)
     else:
         flop = (ZOO_TRAIN_FLOP | {"cnn_keras": CNN_KERAS_TRAIN_FLOP}).get(trial.model, CNN10_TRAIN_FLOP)
-    deep = wide or of_library or trial.model in ZOO_TRAIN_FLOP
-    depth = 3 if deep and trial.model != "vgg16" else 0.25 if trial.model == "cnn_keras" else 1
+    deep = of_library or (trial.model in ZOO_TRAIN_FLOP and trial.model != "vgg16")
+    depth = 2 if deep else 1.5 if wide else 0.25 if trial.model == "cnn_keras" else 1
     gpu_flop_per_s = GPU_FLOP_PER_S.get(trial.precision, GPU_DEFAULT_FLOP_PER_S)
     rate = (gpu_flop_per_s if device == "gpu" else CPU_CORE_FLOP_PER_S) * trial.devices
     epoch_s = trial.images_per_epoch * (trial.image_size / 32) ** 2 * flop / rate

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from operator import attrgetter
 from pathlib import Path
@@ -17,6 +17,7 @@ from trainspeed.conduct.timetable import FEWEST, STEADY, Timetable
 from trainspeed.core.quantities import MOST_S, Count
 
 WORKERS_START_S = 8.0  # until the frameworks are imported, side by side
+ROUNDING_S = 1e-6  # that a share may lack of the sum that it is
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -29,6 +30,7 @@ class ForecastGroup:
         block_s: Seconds of each later block.
         around: Whether it is measured before and after all others.
         foreseen: Whether its trials stand for others that earlier results will decide.
+        lines: Whether its arms are the points of lines.
     """
 
     name: str
@@ -39,6 +41,7 @@ class ForecastGroup:
     block_s: float
     around: bool = False
     foreseen: bool = False
+    lines: bool = False
 
     def place(self, number: int) -> int:
         """Return 0: the order within a block does not matter for its time."""
@@ -59,6 +62,7 @@ class StudyPlan:
         depends: Whether it measures more that depends on what these runs find.
         shared: Whether equal machines share its blocks: not what checks one, nor what they train together.
         last: Whether nothing else of the report measures after it: see `Timetable.yields`.
+        starts: Whether it starts its workers: those of a report's earlier notebook go on, but where an import is timed.
     """
 
     study: str
@@ -66,33 +70,40 @@ class StudyPlan:
     depends: bool = False
     shared: bool = True
     last: bool = False
+    starts: bool = True
+
+    @property
+    def start_s(self) -> float:
+        """Seconds until its workers are there."""
+        return WORKERS_START_S if self.starts and self.groups else 0.0
 
     @property
     def needs_s(self) -> tuple[float, ...]:
-        """Seconds that it needs in the order in which a `Timetable` gives out time.
+        """Seconds that it needs in the order in which the notebooks of a report are given time.
 
-        Until the first comparison of its core is decided; until all of its core is; until everything else is shown
-        once; until no single block decides the core; until everything else is decided as well, as far as it may be.
+        Until the first comparison of its core is decided; until all of its core is; until its lines are shown; until
+        everything else is shown once; until no single block decides the core; until everything else is decided as well,
+        as far as it may be.
         """
         around_s = sum(group.blocks_s(0, group.most) for group in self.groups if group.around)
-        cores = [group for group in self.groups if group.core and not group.around]
-        to_decide = [group for group in cores if group.most >= FEWEST][1:]
-        second_s = sum(group.blocks_s(0, FEWEST) for group in to_decide)
-
-        def needed(core: bool, begin: int, end: int) -> float:
-            own = [group for group in self.groups if group.core == core and not group.around]
-            return sum(group.blocks_s(begin, end) for group in own)
-
-        decided = sum(g.blocks_s(1, FEWEST) for g in self.groups if not g.core and g.most >= FEWEST)
-        start_s = WORKERS_START_S + around_s if self.groups else 0.0
-        first_s = start_s + needed(True, 0, FEWEST) - second_s
-        return first_s, second_s, needed(False, 0, 1), needed(True, FEWEST, STEADY), decided
+        core = [group for group in self.groups if group.core and not group.around]
+        others = [group for group in self.groups if not (group.core or group.around)]
+        to_decide = [group for group in core if group.most >= FEWEST][1:]
+        first = [group for group in core if group not in to_decide]
+        return (
+            self.start_s + around_s + _needed_s(first, 0, FEWEST),
+            _needed_s(to_decide, 0, FEWEST),
+            _needed_s([group for group in others if group.lines], 0, 1),
+            _needed_s([group for group in others if not group.lines], 0, 1),
+            _needed_s(core, FEWEST, STEADY),
+            _needed_s([group for group in others if group.most >= FEWEST], 1, FEWEST),
+        )
 
     @property
     def least_s(self) -> float:
         """Seconds of one block of one comparison, with what starting takes: less is no measurement."""
         of_others = next((group.first_s for group in self.groups if not group.around), 0.0)
-        return WORKERS_START_S + of_others
+        return self.start_s + of_others
 
     def forecast(self, budget_s: float | None, hands: int = 1) -> Timetable[ForecastGroup]:
         """Return the timetable at its end: how many blocks of each group fit into a time; all without one.
@@ -101,7 +112,8 @@ class StudyPlan:
             hands: Number of equal machines that share the blocks.
         """
         hands = self.hands_of(hands)
-        left_s = math.inf if budget_s is None else (budget_s - WORKERS_START_S) * hands
+        left_s = math.inf if budget_s is None else (budget_s - self.start_s) * hands
+        left_s += ROUNDING_S
         costs = {name: attrgetter(name) for name in ("first_s", "block_s")}
         table = Timetable(groups=list(self.groups), hands=hands, yields=not self.last, **costs)
         return table.forecast(left_s)
@@ -112,7 +124,11 @@ class StudyPlan:
 
     def spent_s(self, budget_s: float | None, hands: int = 1) -> float:
         """Return how much of a time it takes."""
-        return WORKERS_START_S + self.forecast(budget_s, hands).forecast_s / self.hands_of(hands)
+        return self.start_s + self.forecast(budget_s, hands).forecast_s / self.hands_of(hands)
+
+
+def _needed_s(groups: Iterable[ForecastGroup], begin: int, end: int) -> float:
+    return sum(group.blocks_s(begin, end) for group in groups)
 
 
 class PlanSums(msgspec.Struct, kw_only=True, frozen=True):
@@ -136,18 +152,16 @@ def plan_of(
     *,
     depends: bool,
     shared: bool = True,
+    starts: bool = True,
     foreseen: Sequence[PlannedGroup] = (),
 ) -> StudyPlan:
     """Return the plan of a study's groups."""
-    return StudyPlan(
-        study=study,
-        depends=depends,
-        shared=shared,
-        groups=tuple(_forecast(group, pace, group in foreseen) for group in (*groups, *foreseen)),
-    )
+    forecasts = [_forecast(group, pace) for group in groups]
+    forecasts += [_forecast(group, pace, foreseen=True) for group in foreseen]
+    return StudyPlan(study=study, depends=depends, shared=shared, starts=starts, groups=tuple(forecasts))
 
 
-def _forecast(group: PlannedGroup, pace: Pace, foreseen: bool) -> ForecastGroup:
+def _forecast(group: PlannedGroup, pace: Pace, *, foreseen: bool = False) -> ForecastGroup:
     return ForecastGroup(
         name=group.name,
         core=group.core,
@@ -157,6 +171,7 @@ def _forecast(group: PlannedGroup, pace: Pace, foreseen: bool) -> ForecastGroup:
         first_s=pace.first_s(group),
         block_s=pace.block_s(group),
         foreseen=foreseen,
+        lines=group.lines,
     )
 
 

@@ -32,12 +32,14 @@ class PlannedGroup:
         core: Whether it is left out last.
         around: Whether it is measured before and after all others.
         blocks: The runs of each block.
+        lines: Whether its arms are the points of lines.
     """
 
     name: str
     core: bool
     around: bool
     blocks: tuple[tuple[Planned, ...], ...]
+    lines: bool = False
 
     @property
     def most(self) -> int:
@@ -97,7 +99,8 @@ def groups_of(
         key=lambda item: (item[0][0], min(places[item[0][0]][trial] for _, trial in item[0][1])),
     ):
         around = sets[part].around
-        group = PlannedGroup(names[part], cores[part] and not around, around, tuple(runs))
+        core = cores[part] and not around
+        group = PlannedGroup(names[part], core, around, tuple(runs), lines=sets[part].lines)
         framework = part, group.framework
         ordered.append(((part, turn[framework], first_s(group)), group))
         turn[framework] += 1

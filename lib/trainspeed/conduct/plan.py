@@ -36,6 +36,8 @@ class TrialSet:
         across: Names of the fields in which trials are compared with those of other groups, too: one that is left
             alone in its own group, as all others of it failed, is measured on where there is such a trial.
         label: What the trials are for, where they are not compared with each other: see `Role`.
+        lines: Whether its trials are the points of lines, which one block shows: a report has time for these before
+            other looks.
         parameter: The notebook's parameter for the number of blocks; only `blocks` itself must not be 0.
         limit_s: Seconds that a run may take to its first turn and for each turn, where the study allows more.
     Raises:
@@ -50,6 +52,7 @@ class TrialSet:
     label: str = Role.DATA
     factors: tuple[str, ...] = ()
     across: tuple[str, ...] = ()
+    lines: bool = False
     parameter: str = "blocks"
     limit_s: float | None = None
 

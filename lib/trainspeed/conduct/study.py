@@ -131,6 +131,7 @@ class _Measuring:
         if context.plan_to:
             foreseen = [group for part in self._plan.foreseen for group in self._groups([part])]
             words = {"depends": self._plan.more is not None, "shared": self._study != CHECK and not across}
+            words |= {"starts": imports_are_timed(planned)}
             plan = plan_of(self._study, groups, self._pace, foreseen=foreseen, **words)
             write_plan(context.plan_to, plan)
             raise PlanOnly

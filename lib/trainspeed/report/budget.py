@@ -27,8 +27,8 @@ PARAMETER = "budget_s"  # of a notebook that measures: its own time
 HOW_TO_WRITE = "must be a time such as 90s, 15m, 1.5h or 1h30m."
 TIME = re.compile(r"(\s*[0-9]+(\.[0-9]+)?\s*(s|sec|m|min|h)\s*)+")
 LONGEST_S = 365 * 86_400.0
-# Of a notebook: its kernel's start, its charts and its page.
-OVERHEAD_S = 8.0
+# Of a notebook: its kernel's start, its charts and its page. On 2 cores of an EPYC it was 3 to 4 s.
+OVERHEAD_S = 6.0
 SHORTEST_S = 1.0  # of a share
 
 
@@ -94,7 +94,8 @@ def ask_for_plans(
             source = folder / f"{name}.ipynb"
             ends.append(NotebookRun(source, values[name], environment, interruption, planning=True).run())
             if (plan := read_plan(file)) is not None:
-                plans[name] = replace(plan, last=not limited or name == names[-1])
+                last, starts = not limited or name == names[-1], plan.starts or not plans
+                plans[name] = replace(plan, last=last, starts=starts)
             ended(name, ends[-1])
             if interruption.asked:
                 break
@@ -174,7 +175,7 @@ class Shares:
         share_s = 0.0
         for all_need_s, needs_s in zip(whole_s, own_s, strict=True):
             given_s = max(0.0, min(left_s, all_need_s))
-            share_s += given_s * needs_s / all_need_s if all_need_s else 0.0
+            share_s += needs_s * (given_s / all_need_s) if all_need_s else 0.0
             left_s -= given_s
         if left_s > 0:
             share_s += left_s * sum(own_s) / sum(whole_s) if sum(whole_s) else left_s

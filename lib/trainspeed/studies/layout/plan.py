@@ -89,7 +89,7 @@ def plan_layout(
     return LayoutPlan(
         core=TrialSet(trials=core, blocks=blocks, controls=twice, factors=COMPARED_FACTORS, across=ACROSS),
         precise=TrialSet(trials=precise, blocks=blocks, factors=COMPARED_FACTORS, across=ACROSS),
-        sizes=TrialSet(trials=sizes, anchors=core if sizes else (), factors=LINE_FACTORS, **few),
+        sizes=TrialSet(trials=sizes, anchors=core if sizes else (), factors=LINE_FACTORS, lines=True, **few),
         survey=TrialSet(trials=survey, factors=COMPARED_FACTORS, **few),
         allocation=default_allocation(core),
         accuracy_blocks=accuracy_blocks,

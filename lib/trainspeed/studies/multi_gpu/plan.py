@@ -182,7 +182,11 @@ def plan_multi_gpu(
         ),
         articles=TrialSet(trials=articles, factors=SCALING_FACTORS, across=ACROSS, **compared_in),
         survey=TrialSet(
-            trials=survey, anchors=core if survey_batch_sizes else (), factors=SCALING_FACTORS, **few
+            trials=survey,
+            anchors=core if survey_batch_sizes else (),
+            factors=SCALING_FACTORS,
+            lines=bool(survey_batch_sizes),
+            **few,
         ),
         hidden=TrialSet(trials=overlap_trials(core), **(few | {"blocks": hidden_blocks})),
         alone=TrialSet(trials=share_trials(core), **few),
