@@ -98,7 +98,10 @@ def keras_batches(a_trial) -> dict[str, np.ndarray]:
     if a_trial.pipeline == "processes":
         found["libraries"] = np.array([framework_libraries(process) for process in workers()])
     if a_trial.layout == "channels_last":
-        found["fit"] = labels_in_fit(fed, layers)
+        with keras_pipelines.left_open():
+            found["fit"] = labels_in_fit(fed, layers)
+        found["open"] = np.array([one._current_iterator is not None for one in keras_pipelines.OPEN])
+        keras_pipelines.OPEN.clear()
     keras_pipelines.close(fed)
     return found
 

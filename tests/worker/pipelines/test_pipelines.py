@@ -61,6 +61,11 @@ def test_shapes_dtypes_and_steps_are_equal(outputs, arm):
     assert list(steps) == [STEPS] * EPOCHS
 
 
+@pytest.mark.parametrize("arm", [arm for arm in IN_KERAS if arm[3] == "channels_last"])
+def test_fit_leaves_its_iterator_open_where_closing_it_may_take_long(outputs, arm):
+    assert list(of(outputs, *arm, "open")) == ([True] if arm[0] == "tensorflow" else [])
+
+
 @pytest.mark.parametrize("arm", ALL)
 def test_an_epoch_has_no_image_twice_and_the_next_has_another_order(outputs, arm):
     first, second = of(outputs, *arm, "y").reshape(EPOCHS, -1)

@@ -162,7 +162,7 @@ class KerasTraining(Training):
 
     def _take_input(self, data: dict[str, Any], another: Another) -> tuple[float, ...]:
         """Take the batches of each epoch without training, to the device, and enlarge them where the pipeline does."""
-        with self.scope:
+        with self.scope, keras_pipelines.left_open():
             batches = keras_pipelines.InputOnly(data)
         layers: list[Callable[[Any], Any]] = []
         if self.on_gpu:
@@ -201,13 +201,11 @@ class KerasTraining(Training):
                 callbacks.append(checkpoint)
             # Last, so that an epoch includes its checkpoint. Epoch ends only: a callback on each batch would
             # make Keras wait for the device in every step, as the lever does that reads the loss.
-            callbacks.append(
-                keras.callbacks.LambdaCallback(
-                    on_epoch_begin=lambda *_: marks.begin(), on_epoch_end=end_epoch
-                )
-            )
+            timed = {"on_epoch_begin": lambda *_: marks.begin(), "on_epoch_end": end_epoch}
+            callbacks.append(keras.callbacks.LambdaCallback(**timed))
             fit = {"verbose": 0} | self.levers.options("fit")
-            self.history = self.model.fit(**data, epochs=MAX_EPOCHS, callbacks=callbacks, **fit)
+            with keras_pipelines.left_open():
+                self.history = self.model.fit(**data, epochs=MAX_EPOCHS, callbacks=callbacks, **fit)
         return marks.epoch_s
 
     def network_input(self, images: np.ndarray) -> Any:

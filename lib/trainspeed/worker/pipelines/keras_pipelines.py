@@ -5,6 +5,7 @@ Import it after the backend module, which decides what Keras runs on. Does not k
 
 from __future__ import annotations
 
+import contextlib
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
@@ -69,6 +70,33 @@ def same_batch(trial: Trial, x: np.ndarray, y: np.ndarray) -> dict[str, Any]:
             "shuffle": False,
         }
     return {"x": _PyDataset(trial.steps_per_epoch, lambda epoch, index: batch, workers=0), "shuffle": False}
+
+
+OPEN: list[Any] = []  # iterators that outlive what they were made for, until this process ends
+
+
+@contextlib.contextmanager
+def left_open() -> Iterator[None]:
+    """Have the iterators over a feed that Keras makes meanwhile stay open.
+
+    TensorFlow closes one whose autotuning is on, as of tf.data or under MirroredStrategy, when that next looks: up to
+    as many seconds later as it has lived, 36 where a run had waited for its turns for 40. No run needs it closed.
+    """
+    if not _on_tensorflow():
+        yield
+        return
+    from keras.src.backend.tensorflow import trainer
+
+    class LeftOpen(trainer.TFEpochIterator):
+        def __init__(self, *args: Any, **options: Any) -> None:
+            super().__init__(*args, **options)
+            OPEN.append(self)
+
+    of_keras, trainer.TFEpochIterator = trainer.TFEpochIterator, LeftOpen
+    try:
+        yield
+    finally:
+        trainer.TFEpochIterator = of_keras
 
 
 def close(fed: Mapping[str, Any]) -> None:
