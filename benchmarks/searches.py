@@ -131,7 +131,7 @@ def _best_of(job: Job, measured: Measure, amount: Amount) -> list[str]:
     limit = f", {minutes(job.limit_s)} in all" if job.limit_s < math.inf else ""
     print(f"{job.name}: a search of {minutes(budget_s)}, then scripts{limit}", flush=True)
     found = search(job, seed=SEEDS[0], budget_s=budget_s, resume=amount.resume)
-    print(f"{job.name}: the search kept {_kept(found)}", flush=True)
+    print(f"{job.name}: the best of its search: {_kept(found)}", flush=True)
     try:
         return _beside_scripts(job, found, measured, amount.sets or job.sets, budget_s, began + job.limit_s)
     except SystemExit as problem:  # what was found is worth a row without it
