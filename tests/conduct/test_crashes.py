@@ -71,6 +71,17 @@ def test_a_framework_of_which_three_trials_crash_alike_and_none_works_is_given_u
     assert not crashes.has_given_up(trial("torch"))
 
 
+def test_arms_that_end_together_are_bad_luck_once_and_a_framework_that_cannot_work_twice():
+    """The recorded case: the process of a worker was killed, and its three arms with it."""
+    crashes = Crashes()
+    arms = [run(batch_size=size) for size in (8, 16, 32)]
+    first, second = ([replace(one, block=block, group=0) for one in arms] for block in (0, 1))
+
+    assert not any(one.is_final for one in judged(crashes, *first))
+    assert not crashes.has_given_up(trial())
+    assert judged(crashes, *second)[0].is_final and crashes.has_given_up(trial())
+
+
 def test_what_cannot_run_on_several_devices_is_tried_on_one():
     crashes = Crashes()
 

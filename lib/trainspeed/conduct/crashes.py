@@ -33,7 +33,9 @@ class Crashes:
     """
 
     _alike: dict[Hashable, tuple[_Likeness, int]] = field(default_factory=dict, init=False)
-    _frameworks: dict[Hashable, tuple[_Likeness, set[Hashable]]] = field(default_factory=dict, init=False)
+    _frameworks: dict[Hashable, tuple[_Likeness, set[tuple[Hashable, Hashable]]]] = field(
+        default_factory=dict, init=False
+    )
     _worked: set[Hashable] = field(default_factory=set, init=False)
     _given_up: set[Hashable] = field(default_factory=set, init=False)
 
@@ -57,10 +59,13 @@ class Crashes:
         before, number = self._alike.get(kind, (likeness, 0))
         number = number + 1 if before == likeness else 1
         self._alike[kind] = likeness, number
-        before, kinds = self._frameworks.get(framework, (likeness, set()))
-        kinds = {*kinds, kind} if before == likeness else {kind}
-        self._frameworks[framework] = likeness, kinds
-        if len(kinds) >= IN_A_ROW and framework not in self._worked:
+        before, ended = self._frameworks.get(framework, (likeness, set()))
+        # Arms that are alive together end together where their worker does: once is bad luck.
+        together = kind if run.group is None else (run.block, run.group, run.subgroup)
+        ended = {*(ended if before == likeness else ()), (kind, together)}
+        self._frameworks[framework] = likeness, ended
+        kinds, times = ({one[place] for one in ended} for place in (0, 1))
+        if len(kinds) >= IN_A_ROW and len(times) > 1 and framework not in self._worked:
             self._given_up.add(framework)
             name = NAMES[run.trial.framework]
             where = " on several devices" if run.trial.devices > 1 else ""

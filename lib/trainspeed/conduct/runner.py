@@ -148,7 +148,8 @@ class Runner:
             worker = self._workers.warm(WorkerKind.of(planned.trial))
             if len(some) < len(group):
                 outcome = outcome.noted(NotAllTogether(arms=len(group), together=len(some)))
-            lines.append(replace(self._line(planned, outcome, started_at, worker), subgroup=subgroup))
+            line = self._line(planned, outcome, started_at, worker)
+            lines.append(replace(line, group=planned.group, subgroup=subgroup))
         return self._record(some, lines)
 
     def _gpus_of(self, planned: Planned) -> tuple[str, ...]:
