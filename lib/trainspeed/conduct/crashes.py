@@ -29,7 +29,8 @@ _Likeness = tuple[str | None, ...]
 class Crashes:
     """How the runs of a study ended so far, as far as they crashed.
 
-    Two crashes are alike where stage, error and cause are equal.
+    Two crashes are alike where stage, error and cause are equal. Those of arms that were alive together are one for
+    their framework: they end together where their worker does.
     """
 
     _alike: dict[Hashable, tuple[_Likeness, int]] = field(default_factory=dict, init=False)
@@ -60,7 +61,6 @@ class Crashes:
         number = number + 1 if before == likeness else 1
         self._alike[kind] = likeness, number
         before, ended = self._frameworks.get(framework, (likeness, set()))
-        # Arms that are alive together end together where their worker does: once is bad luck.
         together = kind if run.group is None else (run.block, run.group, run.subgroup)
         ended = {*(ended if before == likeness else ()), (kind, together)}
         self._frameworks[framework] = likeness, ended

@@ -19,7 +19,7 @@ from trainspeed.core.quantities import MOST_S, Count
 WORKERS_START_S = 8.0  # until the frameworks are imported, side by side
 ROUNDING_S = 1e-6  # that a share may lack of the sum that it is
 # Times as long as estimated that blocks of a core may take: on 2 cores of an EPYC, one of them beside a busy neighbour,
-# those of whole reports took 1.06 to 1.2 times as long. What is not needed is for the notebook's other groups.
+# those of whole reports took 1.0 to 1.25 times as long. What is not needed is for the notebook's other groups.
 SPARE = 1.2
 
 

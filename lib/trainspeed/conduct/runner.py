@@ -283,7 +283,6 @@ class Runner:
             study=self.study,
             trial=planned.trial,
             block=planned.block,
-            group=planned.group if outcome.result.turns else None,
             label=planned.label,
             status=outcome.status,
             reason=outcome.reason and scrub(outcome.reason),

@@ -86,7 +86,7 @@ class Run(RunResult):
 
     Attributes:
         label: What the run is for, as in `Role`; empty for data.
-        group: Number of the runs of a block that are compared and took turns; None where it ran without.
+        group: Number of the runs of a block that are compared and take turns, however they end; None of one alone.
         subgroup: Which of those were alive together, where memory was not enough for all of the group; else 0.
         block: Which repeat of the whole grid, from 0.
         reason: Why there is no result, in words that may be a framework's own.
