@@ -152,6 +152,18 @@ class TestMonitor:
             "a run with all is shaded, too"
         )
 
+    def test_turns_between_which_no_gap_is_to_be_seen_are_one_bar_where_they_are_many(self):
+        """Sixty turns of 1 s follow one another, and after 30 s of nothing sixty more do."""
+        spans = make_spans(1)
+        seconds = [second + 30 * (second >= 60) for second in range(120)]
+        turns = [[START + pd.Timedelta(seconds=second + more) for more in (0, 0.999)] for second in seconds]
+        spans["active"], spans["end"] = [turns], turns[-1][1]
+        figure = monitor.plot_monitor(make_samples(), spans)
+        (bars,) = found(figure.axes[0], f"runs of {spans['framework'][0]}")
+        ends = [(path.vertices[:, 0].min(), path.vertices[:, 0].max()) for path in bars.get_paths()]
+
+        assert ends == [pytest.approx((0, 59.999)), pytest.approx((90, 149.999))]
+
     def test_many_runs_are_listed_by_framework(self):
         """Sixty-six runs have no numbers, only three colours with their frameworks."""
         figure = monitor.plot_monitor(make_samples(), make_spans(66))

@@ -31,6 +31,8 @@ MAX_AXIS_IN_SECONDS_S = 300  # a longer time axis counts minutes
 MOMENTS = 8  # on the time axis, at most, beside its start
 MAX_TICKS = 200  # more epoch ends than this would be a solid bar: left out
 LETTER_SHARE = 0.027  # of the time axis, for a letter of a run's number: on a phone
+MAX_BARS = 100  # more than these are turns that no white edge sets apart any more
+HAIR_SHARE = 1 / 1000  # of the time axis, which is about as many pixels wide
 DENSE = 500  # samples per line from which a thinner line shows more
 HARMLESS_REASONS = {"", "applications_clocks_setting", "display_clock_setting"}  # clocks that a user has set
 MEANINGS = {  # kind of device -> sentence
@@ -189,10 +191,20 @@ def _draw_lines(ax: Axes, panel: MonitorPanel, samples: pd.DataFrame, devices: M
 def _shade(ax: Axes, spans: pd.DataFrame) -> None:
     """Shade what each run did, but for its waiting while others had their turns."""
     look = {"edgecolor": "white", "linewidth": 0.6, "alpha": 0.2, "zorder": 0.5}
+    hair = HAIR_SHARE * (spans["x_end"].max() - spans["x"].min()) if len(spans) else 0.0
     for framework, rows in spans.groupby("framework", sort=False):
+        rows = rows if len(spans) <= MAX_BARS else _joined(rows, hair)
         bars = list(zip(rows["x"], rows["x_end"] - rows["x"], strict=True))
         where = {"transform": ax.get_xaxis_transform(), "gid": f"runs of {framework}"}
         ax.broken_barh(bars, (0, 1), facecolor=framework_colour(framework), **where, **look)
+
+
+def _joined(spans: pd.DataFrame, hair: float) -> pd.DataFrame:
+    """Return spans with those made one between which no gap is to be seen: an SVG of thousands is slow to draw."""
+    spans = spans.sort_values("x")
+    ends = spans["x_end"].cummax()
+    group = (spans["x"] - ends.shift() > hair).cumsum()
+    return spans.groupby(group).agg({"x": "min", "x_end": "max"})
 
 
 def _hatch_throttling(ax: Axes, samples: pd.DataFrame) -> list[str]:
