@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 from types import SimpleNamespace
 
 import pytest
@@ -12,15 +13,17 @@ from study_data import make_run, make_trial
 from trainspeed.conduct import block_limit, study
 from trainspeed.conduct.block_limit import LONG_S, MORE_S, START_S, BlockLimit, limit_of
 from trainspeed.conduct.context import Context
+from trainspeed.conduct.forked_run import RunOutcome
 from trainspeed.conduct.groups import Pace, groups_of
 from trainspeed.conduct.plan import Plan, TrialSet
+from trainspeed.conduct.turns import Turns, measure_in_turns
 from trainspeed.core.result import Failure
 from trainspeed.core.run import Status
 from trainspeed.core.trial import LAYOUTS
 from trainspeed.judge.knee import knees
 from trainspeed.show.coverage import coverage_sentences
 from trainspeed.studies.across import common
-from trainspeed.worker.events import TurnEnded
+from trainspeed.worker.events import TakeTurn, TurnEnded
 
 PAIR, OTHER, THIRD = (
     TrialSet(
@@ -117,6 +120,17 @@ def test_a_slow_model_keeps_to_the_time_and_is_said_to_need_more(clocked, fake_c
     assert (late.blocks, late.failed, late.needs_s, other.blocks) == (0, False, 500.0, 0)
     assert runs.coverage.ampler_minutes(6) == 6 * 500 / 60
     assert "No time for 2 of 2 groups" in coverage_sentences(runs.coverage)[-1]
+
+
+@pytest.mark.parametrize("ends_at_once", [None, 2])
+def test_a_first_epoch_which_holds_compiling_makes_no_arm_too_slow_whose_pace_is_known(ends_at_once):
+    seen = []
+    arms = [partial(FakeRun, RunOutcome(status=Status.OK)) for _ in range(2)]
+    ways = {"ends_at_once": ends_at_once, "too_slow": lambda epoch_s: seen.append([*epoch_s])}
+    for paced in (False, True):
+        measure_in_turns(arms, "seed", lambda _: Turns(each=TakeTurn(epochs=1)), paced=paced, **ways)
+        assert any(seen) != paced
+        seen.clear()
 
 
 def test_what_there_was_no_time_for_is_no_failure_of_its_trial():

@@ -75,10 +75,42 @@ def test_a_burst_beside_the_first_block_of_a_group_takes_no_turns_from_trials_th
     assert plan.turns(others, ROUNDS, [0.9, 0.5]) == alone.turns(others, ROUNDS, [0.3, 0.5])
 
 
-def run_of(trial, epoch_s):
+def run_of(trial, epoch_s, before_s=(5.0, 5.0)):
     """Return a run of two turns with such epochs."""
     turns = tuple(Turn(round=number, place=0, start_s=0.0, epoch_s=(epoch_s, epoch_s)) for number in range(2))
-    return make_run(trial=trial, epoch_s=(5.0, 5.0, *[epoch_s] * 4), turns=turns)
+    return make_run(trial=trial, epoch_s=(*before_s, *[epoch_s] * 4), turns=turns)
+
+
+@pytest.mark.parametrize(
+    ("second_s", "device", "epochs", "paced"),
+    [
+        (1.2, "cpu", 3, True),
+        (1.3, "cpu", 3, False),  # something was compiled in it
+        (1.2, "gpu", 3, False),
+        (1.2, "cpu", 21, True),
+        (1.2, "cpu", 22, False),  # as many as were asked for need it
+    ],
+)
+def test_a_second_epoch_before_the_turns_is_left_out_where_it_told_nothing_but_the_pace(
+    second_s, device, epochs, paced
+):
+    group = group_of(*(one | {"epochs": epochs} for one in PAIR))
+    plan = TurnPlan(device=device, turn_s=5.0)
+    plan.learn([run_of(group[0].trial, 1.0, (5.0, 1.0)), run_of(group[1].trial, 1.0, (5.0, second_s))])
+
+    assert not plan.is_paced(group, ROUNDS), "the first block of this group tells it"
+    assert plan.turns(group, ROUNDS, [1.0, 1.0]).rounds == 20
+    assert plan.is_paced(group, ROUNDS) == paced
+    assert not plan.is_paced(group, FEW_ROUNDS)
+    assert not planned(group, device).is_paced(group, ROUNDS), "a run that failed has told nothing"
+
+
+def test_a_run_without_a_second_epoch_tells_nothing_of_it():
+    group = group_of(*PAIR)
+    plan = planned(group)
+    plan.learn([run_of(one.trial, 1.0, (1.0,)) for one in group])
+
+    assert not plan.is_paced(group, ROUNDS)
 
 
 def test_from_the_second_block_on_arms_begin_at_once_each_on_a_core():
@@ -166,4 +198,6 @@ def test_others_count_on_the_cores_that_any_arm_of_the_block_runs_on(changes, de
     """The same for all arms: a neighbour on the core of a second thread disturbs the round of the first one, too."""
     assert TurnPlan(device=device, turn_s=5.0).cores(group_of(*changes)) == cores
     for ends_at_once in (2, None):
-        assert [place["block_cores"] for place in places_of(2, 1, ends_at_once, cores)] == [cores] * 2
+        assert [place["block_cores"] for place in places_of(2, 1, ends_at_once, block_cores=cores)] == [
+            cores
+        ] * 2

@@ -207,8 +207,8 @@ def test_a_time_too_short_for_one_comparison_in_each_notebook_names_the_least():
         check_budget(LEAST_S - 1, PLANS)
 
     assert str(caught.value) == (
-        "BUDGET (47 s) is too short: one block of one comparison in each of layout, summary takes about "
-        "48 s. Give it that or more, or name fewer NOTEBOOKS."
+        "BUDGET (45 s) is too short: one block of one comparison in each of layout, summary takes about "
+        "46 s. Give it that or more, or name fewer NOTEBOOKS."
     )
 
 
@@ -226,7 +226,7 @@ def test_a_plan_says_what_fits_and_what_twice_the_time_would_add():
         "summary: 12 runs, about 1 min 08 s of 1 min 12 s, and those that depend on what these find",
         "  6 x recipe with: about 30 s",
         "  6 x recipe without: about 30 s",
-        "All of it: 2 min 32 s or less. 5 min 04 s would add:"
+        "All of it: 2 min 30 s or less. 5 min 00 s would add:"
         " layout: 9 more blocks of 1 comparison and 1 comparison or single runs that 1 min 10 s have no time for.",
     ]
 
@@ -235,7 +235,7 @@ def test_without_a_limit_a_plan_says_how_long_everything_takes():
     lines = plan_lines(session(None), PLANS)
 
     assert lines[0] == "layout: 32 runs, about 2 min 48 s"
-    assert lines[-1] == "All of it: about 4 min 08 s."
+    assert lines[-1] == "All of it: about 4 min 06 s."
 
 
 def test_what_nodes_do_not_share_takes_as_long_as_on_one():

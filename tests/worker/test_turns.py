@@ -43,7 +43,7 @@ class Commands(EventsSent):
 def trained(monkeypatch, fake_clock):
     """A function that trains epochs of 1 s in turns, and returns the run's side and the seconds of its epochs."""
 
-    def train(count, uuids=(), settle=None, others_cores=None, in_ticks=False, **options):
+    def train(count, uuids=(), settle=None, others_cores=None, in_ticks=False, paced=False, **options):
         channel = Commands(fake_clock, count, **options)
 
         def load():
@@ -54,7 +54,7 @@ def trained(monkeypatch, fake_clock):
         monkeypatch.setattr(turns, "host_load", load)
         monkeypatch.setattr(meter, "host_load", load)
         monkeypatch.setattr(turns.time, "monotonic", fake_clock)
-        pace, epoch_s = InTurns(channel, fake_clock(), Meter(uuids), settle), []
+        pace, epoch_s = InTurns(channel, fake_clock(), Meter(uuids), settle, paced=paced), []
         while True:
             fake_clock.advance(1.0)
             channel.own_s += 1.0
@@ -83,6 +83,14 @@ def test_a_run_that_is_built_beside_others_moves_after_its_first_epoch_and_rests
     assert channel.events[:2] == [TurnEnded(epoch_s=(1.0,))] * 2
     assert [turn.epoch_s for turn in pace.turns] == [(1.0, 1.0)]
     assert len(epoch_s) == 2 + 2
+
+
+@pytest.mark.parametrize("settle", [None, lambda: None])
+def test_where_the_pace_is_known_only_the_first_epoch_comes_before_the_turns(trained, settle):
+    _, epoch_s, channel = trained(1, settle=settle, paced=True)
+
+    assert channel.events == [TurnEnded(epoch_s=(1.0,)), TurnEnded(epoch_s=(1.0, 1.0))]
+    assert len(epoch_s) == 1 + 2
 
 
 def test_each_turn_is_kept_with_its_place_its_start_and_its_epochs(trained):

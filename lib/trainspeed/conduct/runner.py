@@ -128,8 +128,9 @@ class Runner:
         started: list[str] = []
         at_once = self._turns.side_by_side(some, group, self.rounds)
         ends_at_once = self._turns.end_at_once(some, group)
-        cores = self._turns.cores(group)
-        each = zip(some, places_of(len(some), at_once, ends_at_once, cores), strict=True)
+        cores, paced = self._turns.cores(group), self._turns.is_paced(group, self.rounds)
+        places = places_of(len(some), at_once, ends_at_once, block_cores=cores, paced=paced)
+        each = zip(some, places, strict=True)
         begin = [partial(self._begin, planned, started, len(some), place) for planned, place in each]
         seed = f"{some[0].trial.seed}:{some[0].block}:{some[0].group}:{subgroup}"
         bystanders = Bystanders(max(map(self._gpus_of, some), key=len), self.gpus_in_use)
@@ -137,7 +138,7 @@ class Runner:
         if self.device == "cpu":
             self._free_pages.renew([planned.trial for planned in some], device_cores(cores))
         too_slow = partial(self.limit.ending, partial(self._turns.least_s, group, self.rounds), len(some))
-        ways = {"at_once": at_once, "ends_at_once": ends_at_once, "too_slow": too_slow}
+        ways = {"at_once": at_once, "ends_at_once": ends_at_once, "paced": paced, "too_slow": too_slow}
         if (outcomes := measure_in_turns(begin, seed, turns, **ways)) is None:
             self._gang_runs.forget()
             return None
@@ -161,9 +162,7 @@ class Runner:
             return False
         return self._workers.ready(WorkerKind.of(planned.trial)) is not None
 
-    def _begin(
-        self, planned: Planned, started: list[str], arms: int, place: Mapping[str, int | None]
-    ) -> ForkedRun:
+    def _begin(self, planned: Planned, started: list[str], arms: int, place: Mapping[str, Any]) -> ForkedRun:
         """Begin a run that takes turns with so many, itself among them, and append to `started` when.
 
         Args:

@@ -18,6 +18,10 @@ from trainspeed.core.trial import PLAIN_PIPELINES, RUN_AHEAD, Trial
 from trainspeed.sensors.processes import usable_cores
 from trainspeed.worker.events import TakeTurn
 
+# How many times as long as later ones a second epoch may take that is not to be in a turn for its pace alone; where a
+# program is compiled in it, such as that of all steps of an epoch in one call, it takes longer.
+SETTLED = 1.25
+
 
 @dataclass(kw_only=True)
 class TurnPlan:
@@ -32,6 +36,7 @@ class TurnPlan:
     turn_s: float
     _known: dict[tuple[int, frozenset[Any]], Turns] = field(default_factory=dict, init=False)
     _epoch_s: dict[AnyTrial, list[float]] = field(default_factory=dict, init=False)
+    _settled: set[AnyTrial] = field(default_factory=set, init=False)
     _alone: set[frozenset[Any]] = field(default_factory=set, init=False)
 
     def turns(self, group: Sequence[Planned], rounds: int, epoch_s: Sequence[float]) -> Turns:
@@ -68,7 +73,22 @@ class TurnPlan:
         """Take in how long the epochs of trainings took that had turns."""
         for run in runs:
             if run.turns and run.later_epoch_s:
-                self._epoch_s.setdefault(run.trial.spec, []).append(median(run.later_epoch_s))
+                usual_s = median(run.later_epoch_s)
+                self._epoch_s.setdefault(run.trial.spec, []).append(usual_s)
+                if run.epochs_before_turns > 1 and run.epoch_s[1] <= SETTLED * usual_s:
+                    self._settled.add(run.trial.spec)
+
+    def is_paced(self, group: Sequence[Planned], rounds: int) -> bool:
+        """Return whether no arm of a group needs a second epoch before its turns, which tells how long one takes.
+
+        From the second block on, on a CPU, where in an earlier block that epoch took as long as those of the turns, and
+        where without it a run still trains as many as were asked for.
+        """
+        known = self._known.get(_key(group, rounds))
+        if known is None or self.device != "cpu":
+            return False
+        trained = 1 + known.rounds * known.each.epochs
+        return all(one.trial.spec in self._settled and one.trial.epochs <= trained for one in group)
 
     def _pace_s(self, trial: AnyTrial, epoch_s: float) -> float:
         """Return the seconds of a trial's epoch: as usual before, or as now where that was faster."""
@@ -136,19 +156,17 @@ def _kinds(group: Sequence[Planned]) -> frozenset[Any]:
     return frozenset(planned.kind for planned in group)
 
 
-def places_of(
-    arms: int, at_once: int, ends_at_once: int | None, block_cores: int | None = None
-) -> list[dict[str, int | None]]:
-    """Return fields of the request of each arm: `others_built`, `core_offset` and `block_cores`.
+def places_of(arms: int, at_once: int, ends_at_once: int | None, **all_alike: Any) -> list[dict[str, Any]]:
+    """Return fields of the request of each arm: `others_built` and `core_offset`, and what is the same for all.
 
     Args:
         at_once, ends_at_once: See `measure_in_turns`.
     """
     if ends_at_once is None:
-        return [{"others_built": 0, "core_offset": None, "block_cores": block_cores}] * arms
+        return [{"others_built": 0, "core_offset": None} | all_alike] * arms
     together = (min(at_once, arms - number + number % at_once) for number in range(arms))
     return [
-        {"others_built": own - 1, "core_offset": number % ends_at_once, "block_cores": block_cores}
+        {"others_built": own - 1, "core_offset": number % ends_at_once} | all_alike
         for number, own in enumerate(together)
     ]
 

@@ -127,6 +127,7 @@ def measure_in_turns(
     *,
     at_once: int = 1,
     ends_at_once: int | None = None,
+    paced: bool = False,
     too_slow: Callable[[Sequence[float]], RunOutcome | None] = lambda epoch_s: None,
 ) -> list[RunOutcome] | None:
     """Start every arm, give each a turn in every round, and return how they ended, in the order of `begin`.
@@ -147,6 +148,7 @@ def measure_in_turns(
         ends_at_once: How many look up at the same time what is not timed, after the last turn; None where an arm starts
             and ends on the core of its turns. Where it is given, an arm rests after its first epoch and moves to that
             core, and the second one tells its pace when all have come.
+        paced: Whether earlier blocks have told the pace, so that no arm trains a second epoch before its turns.
         too_slow: Returns how the runs of all arms end where those that have come so far, of which it gets an epoch's
             seconds, are too slow for the time that there is; None where they are not.
     """
@@ -159,10 +161,12 @@ def measure_in_turns(
                 epoch_s += rested.epoch_s[-1:]
             elif _crowded(run, arms):
                 return None
-            pace_s = epoch_s if ends_at_once is None else []  # which the first one does not tell
+            pace_s = (
+                epoch_s if ends_at_once is None and not paced else []
+            )  # which the first one does not tell
             if ending := too_slow(pace_s):
                 return _given_up(arms, ending, len(begin))
-    if ends_at_once is not None:
+    if ends_at_once is not None and not paced:
         epoch_s = []
         for run in [run for run in arms if run.outcome is None]:
             if rested := run.warm_up():

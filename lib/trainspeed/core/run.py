@@ -237,7 +237,7 @@ class Run(RunResult):
             return [(0.0, end_s)]
         if self.trial.phase.calls:
             return [(0.0, self.busy_s - sum(ended - begun for begun, ended in turns)), *turns]
-        before_s = self._trained_from_s + sum(self.epoch_s[: self._epochs_before_turns])
+        before_s = self._trained_from_s + sum(self.epoch_s[: self.epochs_before_turns])
         after_s = sum(self.stages_s.get(stage, 0.0) for stage in AFTER_TRAINING)
         return [(0.0, before_s), *turns, (end_s - after_s, end_s)]
 
@@ -249,7 +249,7 @@ class Run(RunResult):
     @property
     def epoch_ends_s(self) -> list[float]:
         """Seconds from its request to the end of each epoch."""
-        ends = list(accumulate(self.epoch_s[: self._epochs_before_turns], initial=self._trained_from_s))[1:]
+        ends = list(accumulate(self.epoch_s[: self.epochs_before_turns], initial=self._trained_from_s))[1:]
         for turn in self.turns:
             ends += list(accumulate(turn.epoch_s, initial=turn.start_s))[1:]
         return ends
@@ -259,7 +259,8 @@ class Run(RunResult):
         return self.stages_s.get("start", 0.0) + self.stages_s.get("build", 0.0)
 
     @property
-    def _epochs_before_turns(self) -> int:
+    def epochs_before_turns(self) -> int:
+        """How many epochs it trained before its first turn, or without one."""
         return len(self.epoch_s) - sum(len(turn.epoch_s) for turn in self.turns)
 
     @property
@@ -276,8 +277,7 @@ class Run(RunResult):
     @property
     def images_per_s(self) -> float | None:
         """Training throughput after the first epoch."""
-        seconds = self.median_epoch_s
-        return self.trial.images_per_epoch / seconds if seconds else None
+        return self.trial.images_per_epoch / seconds if (seconds := self.median_epoch_s) else None
 
     @property
     def role(self) -> Role:

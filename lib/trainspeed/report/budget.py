@@ -28,7 +28,7 @@ HOW_TO_WRITE = "must be a time such as 90s, 15m, 1.5h or 1h30m."
 TIME = re.compile(r"(\s*[0-9]+(\.[0-9]+)?\s*(s|sec|m|min|h)\s*)+")
 LONGEST_S = 365 * 86_400.0
 # Of a notebook: its kernel's start, its charts and its page. On 2 cores of an EPYC it was 3 to 4 s.
-OVERHEAD_S = 6.0
+OVERHEAD_S = 5.0
 SHORTEST_S = 1.0  # of a share
 
 

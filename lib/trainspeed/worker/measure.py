@@ -197,7 +197,8 @@ def _pace(request: Request, channel: Channel, whole: TakeTurn, meter: Meter) -> 
     settle = None if request.core_offset is None else partial(move_to_own_cores, request.trial.cores)
     trial = request.trial
     spins = request.device == "cpu" and trial.framework == "torch" and trial.cores is None
-    return InTurns(channel, request.requested_at, meter, settle, spin_s=SPIN_S if spins else 0.0)
+    spin_s = SPIN_S if spins else 0.0
+    return InTurns(channel, request.requested_at, meter, settle, paced=request.paced, spin_s=spin_s)
 
 
 def _measure_calls(

@@ -29,6 +29,8 @@ class Request:
         core_offset: How many cores before its own it does that on where others do so at the same time, before it moves
             to its own and rests, and what comes after its turns; None where it stays on its own and trains two epochs
             before it rests.
+        paced: Whether it trains one epoch before it rests, and no second one before its turns: how long they take is
+            known from earlier blocks.
         block_cores: On how many CPU cores, the last ones, the arms that it takes turns with run, and it: others count
             on these; None where one of them may run on all.
         calls_s: How long the whole calls of a convolution that takes no turns last together, about; `trial.calls` of
@@ -49,6 +51,7 @@ class Request:
     turns: bool = False
     others_built: int = 0
     core_offset: int | None = None
+    paced: bool = False
     block_cores: int | None = None
     calls_s: float = 0.0
     default_allocation: bool = False

@@ -13,7 +13,7 @@ from trainspeed.worker.channel import Channel
 from trainspeed.worker.events import Finish, TakeTurn, TurnEnded, WarmUp, decode_command, encode_event
 from trainspeed.worker.meter import Meter
 
-# The first epoch holds compiling and is kept apart; the second tells how long an epoch takes.
+# The first epoch holds compiling and is kept apart; the second tells how long an epoch takes, where that is not known.
 EPOCHS_BEFORE_TURNS = 2
 MIN_WAIT_S = 0.3  # over less, what waking up takes, 0.1 ms, is no longer small
 MIN_WAIT_IN_TICKS_S = 3.0  # over less, a tick of the CPU's clock, 0.01 s, is none either
@@ -75,7 +75,8 @@ class InTurns:
         started_s: `time.monotonic()` from which turns are counted: the request's.
         settle: Called after the first epoch of a run that may be built beside others: moves it to the core of its
             turns, where it rests until none of them is being built any more: then it is told to train its second
-            epoch. None of all other runs.
+            epoch, unless it is `paced`. None of all other runs.
+        paced: Whether it rests after its first epoch, and has no second one before its turns.
         spin_s: Seconds for which its threads may go on to spin after a turn: it ends when these are over.
     """
 
@@ -86,10 +87,11 @@ class InTurns:
         meter: Meter,
         settle: Callable[[], None] | None = None,
         *,
+        paced: bool = False,
         spin_s: float = 0.0,
     ) -> None:
         self._channel, self._started_s, self._meter = channel, started_s, meter
-        self._left = 0 if settle else EPOCHS_BEFORE_TURNS - 1
+        self._left = 0 if settle or paced else EPOCHS_BEFORE_TURNS - 1
         self._settle, self._spin_s = settle, spin_s
         self._turn: TakeTurn | None = None
         self._begun_s = 0.0
