@@ -10,7 +10,7 @@ from study_data import make_run, make_trial
 from trainspeed.conduct.estimates import check_memory, estimates_s, run_s
 from trainspeed.conduct.groups import Pace, groups_of
 from trainspeed.conduct.plan import Planned, TrialSet, schedule
-from trainspeed.conduct.turns import ROUNDS
+from trainspeed.conduct.turns import FEW_ROUNDS, ROUNDS, TURN_S
 from trainspeed.core.errors import UserError
 from trainspeed.core.ledger import Ledger
 from trainspeed.core.paths import ROOT
@@ -142,6 +142,18 @@ def test_input_alone_is_estimated_without_the_models_arithmetic():
     small, large = (estimate_s(planned(part="input", epochs=n), [], "cpu") for n in (3, 99))
     assert small == large < 1
     assert estimate_s(planned(part="compute", epochs=99), [], "cpu") > 10
+
+
+def test_all_that_take_turns_train_as_many_epochs_so_beside_those_that_take_nothing_each_takes_longer():
+    """The turns are planned by the mean epoch: of pipelines, those of input alone took hundredths of a second."""
+    whole, alone = planned(images_per_epoch=32), planned(images_per_epoch=32, part="input")
+    (two_s, _), (beside_s, _, input_s) = (
+        estimates_s([whole, *others], [], "cpu", rounds=FEW_ROUNDS) for others in ([whole], [alone, alone])
+    )
+
+    epoch_s = run_s(replace(whole.trial, epochs=4), "cpu") - run_s(replace(whole.trial, epochs=3), "cpu")
+    assert two_s < beside_s and beside_s - two_s == pytest.approx(2 * FEW_ROUNDS * TURN_S, abs=2 * epoch_s)
+    assert input_s < 1
 
 
 def test_a_run_on_a_gpu_takes_seconds_to_begin_and_compiling_many_more():

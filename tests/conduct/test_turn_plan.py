@@ -82,19 +82,20 @@ def run_of(trial, epoch_s, before_s=(5.0, 5.0)):
 
 
 @pytest.mark.parametrize(
-    ("second_s", "device", "epochs", "paced"),
+    ("second_s", "device", "change", "paced"),
     [
-        (1.2, "cpu", 3, True),
-        (1.3, "cpu", 3, False),  # something was compiled in it
-        (1.2, "gpu", 3, False),
-        (1.2, "cpu", 21, True),
-        (1.2, "cpu", 22, False),  # as many as were asked for need it
+        (1.2, "cpu", {}, True),
+        (1.3, "cpu", {}, False),  # something was compiled in it
+        (1.2, "gpu", {}, False),
+        (1.2, "cpu", {"epochs": 21}, True),
+        (1.2, "cpu", {"epochs": 22}, False),  # as many as were asked for need it
+        (1.2, "cpu", {"levers": (ALL_CORES,)}, False),
     ],
 )
 def test_a_second_epoch_before_the_turns_is_left_out_where_it_told_nothing_but_the_pace(
-    second_s, device, epochs, paced
+    second_s, device, change, paced
 ):
-    group = group_of(*(one | {"epochs": epochs} for one in PAIR))
+    group = group_of(*(one | change for one in PAIR))
     plan = TurnPlan(device=device, turn_s=5.0)
     plan.learn([run_of(group[0].trial, 1.0, (5.0, 1.0)), run_of(group[1].trial, 1.0, (5.0, second_s))])
 

@@ -5,7 +5,7 @@ Runs of the same trial in the ledger tell the time better.
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from statistics import fmean
 from typing import Any
@@ -93,7 +93,9 @@ def estimates_s(
     )  # a failed run tells nothing about it
     before = whole.by_trial()
     plan = list(plan)
-    sizes = Counter((planned.block, planned.group) for planned in plan)
+    together_s: dict[tuple[int, int], list[float]] = defaultdict(list)
+    for planned in plan:
+        together_s[planned.block, planned.group].append(_trained_s(planned.trial, device))
     ahead = {(one.block, one.group) for one in plan if lead_in_of([one.trial])}
     anew = [compiles_anew(planned.label, planned.block) for planned in plan]
     return [
@@ -102,7 +104,8 @@ def estimates_s(
         else run_s(
             spec,
             device,
-            rounds=rounds if sizes[planned.block, planned.group] > 1 else 0,
+            rounds=rounds if len(together_s[planned.block, planned.group]) > 1 else 0,
+            together_s=together_s[planned.block, planned.group],
             turn_s=turn_s,
             lead_in=int((planned.block, planned.group) in ahead),
             anew=is_anew,
@@ -131,6 +134,7 @@ def run_s(
     device: str,
     *,
     rounds: int = 0,
+    together_s: Sequence[float] = (),
     turn_s: float = TURN_S,
     lead_in: int = 0,
     anew: bool = True,
@@ -139,6 +143,7 @@ def run_s(
 
     Args:
         rounds: Of turns; 0 for a run that takes none.
+        together_s: Seconds of an epoch of all that it takes turns with, itself among them: all have as many epochs.
         lead_in: Epochs of a turn that do not count: see `lead_in_of`.
         anew: False where it takes programs of earlier runs again: see `programs`.
     """
@@ -167,9 +172,15 @@ def run_s(
     epochs = trial.epochs
     if rounds:
         fitting = {"shortest_s": shortest_turn_s(device), "rounds": rounds, "lead_in": lead_in}
-        turns = turns_of_epochs([epoch_s], turn_s, trial.epochs, **fitting)
+        turns = turns_of_epochs(together_s or [epoch_s], turn_s, trial.epochs, **fitting)
         epochs = EPOCHS_BEFORE_TURNS + turns.rounds * turns.each.epochs
     return begin_s + trace_s * depth + epochs * epoch_s
+
+
+def _trained_s(trial: AnyTrial, device: str) -> float:
+    """Return about how long an epoch takes; 0 of what trains no model, as input alone, which takes little."""
+    trains = isinstance(trial, Trial) and trial.phase.traced and not trial.phase.ceiling
+    return _epoch_s(trial, device)[1] if trains else 0.0
 
 
 def _epoch_s(trial: Trial, device: str) -> tuple[float, float]:

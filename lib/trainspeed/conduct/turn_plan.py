@@ -81,11 +81,12 @@ class TurnPlan:
     def is_paced(self, group: Sequence[Planned], rounds: int) -> bool:
         """Return whether no arm of a group needs a second epoch before its turns, which tells how long one takes.
 
-        From the second block on, on a CPU, where in an earlier block that epoch took as long as those of the turns, and
-        where without it a run still trains as many as were asked for.
+        From the second block on, on CPU cores that stay the same, where in an earlier block that epoch took as long as
+        those of the turns, and where without it a run still trains as many as were asked for. Without it the first
+        epoch of the first turn took 1.00 to 1.02 times as long as later ones on 1 or 2 cores, and 1.05 times on all.
         """
         known = self._known.get(_key(group, rounds))
-        if known is None or self.device != "cpu":
+        if known is None or self.cores(group) is None:
             return False
         trained = 1 + known.rounds * known.each.epochs
         return all(one.trial.spec in self._settled and one.trial.epochs <= trained for one in group)

@@ -11,7 +11,7 @@ from trainspeed.core.markdown import Marked, escape
 from trainspeed.core.run import Role, Run
 from trainspeed.core.runs import RunSet
 from trainspeed.core.trial import Trial
-from trainspeed.judge.text import command_with
+from trainspeed.judge.text import command_for, command_with
 from trainspeed.search.candidates import candidates
 
 MOST_NAMED = 3
@@ -98,7 +98,8 @@ def untried_sentences(found: Sequence[Untried]) -> list[str]:
     sentences = []
     for study in dict.fromkeys(one.study for one in found if one.levers):
         searches = [one for one in found if one.study == study and one.levers]
-        try_all = command_with(f"make report NOTEBOOKS={study}", study, "levers", "[]")
+        command = command_for(one.start for one in searches)
+        try_all = command_with(f"{command} NOTEBOOKS={study}", study, "levers", "[]")
         sentences.append(
             f"{study}: switches that could be tried here had no run. {' '.join(map(_levers, searches))} "
             f"To try all of them (an empty list means all): {try_all}."
@@ -109,10 +110,12 @@ def untried_sentences(found: Sequence[Untried]) -> list[str]:
             for one in found
             for study, size in one.batches_in.items()
         ]
+        command = f"{command_for(one.start for one in found)} PRESET=standard"
+        without = f" Without switches: {listed(larger)}." if larger else ""
         sentences.append(
             Marked(
                 "Larger batches were not tried beside the switches: an epoch had too few images for them, or there was "
-                f"no time (`make report PRESET=standard`).{f' Without switches: {listed(larger)}.' if larger else ''}"
+                f"no time (`{command}`).{without}"
             )
         )
     return sentences

@@ -19,6 +19,7 @@ from trainspeed.judge.check_list import summary as check_summary
 from trainspeed.judge.checks import Check
 from trainspeed.judge.comparison import Verdict
 from trainspeed.judge.failures import kind_of_failure
+from trainspeed.judge.text import command_for
 from trainspeed.judge.verdict import MIN_BLOCKS, expected_false
 from trainspeed.search.unmeasured import open_questions, open_searches, place_of
 from trainspeed.search.untried import untried_sentences
@@ -156,7 +157,7 @@ def not_measured(report: ReportSummary, measured: Measured) -> list[str]:
     """Return what gave no result, once for each reason; what a search could try, too; which notebooks are missing."""
     told = [*without_result(report, measured), *untried_sentences(report.untried)]
     if missing := report.missing:
-        command = f'`make report NOTEBOOKS="{" ".join(missing)}"`'
+        command = f'`{command_for(run.trial for run in report.runs)} NOTEBOOKS="{" ".join(missing)}"`'
         told.append(f"Not in this report: {', '.join(missing)}: {command}.")
     return told
 
@@ -178,7 +179,8 @@ def without_result(report: ReportSummary, measured: Measured) -> list[str]:
     for study, covered in _coverage(report, measured).items():
         ended += [f"{called(study)}: {sentence}" for sentence in left_out_in_short(covered)]
     for ran in report.notebooks:
-        budget = f"`make report NOTEBOOKS={ran.name} BUDGET={_longer(ran, report)}`"
+        command = command_for(run.trial for run in report.runs if run.study == ran.name)
+        budget = f"`{command} NOTEBOOKS={ran.name} BUDGET={_longer(ran, report)}`"
         questions = open_questions(ran.unmeasured, _sure(report))
         ended += [f"{ran.name}: {open_}: {budget}." for open_ in questions]
     return ended
