@@ -104,8 +104,9 @@ def test_all_switches_together_name_what_both_sides_share():
 def test_a_command_to_measure_more_names_the_model_that_no_preset_names(models, command):
     """Without it the command that a page suggested measured Trainspeed's own models."""
     trials = [make_trial(model=model) for model in models]
+    without_model = [CORE[0], make_trial(part="matmul")]
 
-    assert command_for([*trials, CORE[0]]) == command_for(iter(trials)) == command
+    assert command_for([*trials, *without_model]) == command_for(iter(trials)) == command
 
 
 @pytest.mark.parametrize(

@@ -161,9 +161,8 @@ def measure_in_turns(
                 epoch_s += rested.epoch_s[-1:]
             elif _crowded(run, arms):
                 return None
-            pace_s = (
-                epoch_s if ends_at_once is None and not paced else []
-            )  # which the first one does not tell
+            # The first epoch tells no pace: it holds compiling.
+            pace_s = epoch_s if ends_at_once is None and not paced else []
             if ending := too_slow(pace_s):
                 return _given_up(arms, ending, len(begin))
     if ends_at_once is not None and not paced:

@@ -267,7 +267,7 @@ def command_for(trials: Iterable[AnyTrial]) -> str:
     trials = list(trials)
     nodes = max((trial.nodes for trial in trials), default=1)
     command = "make report" if nodes == 1 else f"make fleet FLEET=fleet.yaml NODES={nodes}"
-    models = {model for trial in trials if (model := getattr(trial, "model", ""))}
+    models = {trial.model for trial in trials if trial.phase.of_model}
     own = [model for model in models if is_user_model(model) or is_library_model(model)]
     return f"{command} MODEL={shlex.quote(own[0])}" if len(models) == len(own) == 1 else command
 

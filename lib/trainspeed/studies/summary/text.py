@@ -157,7 +157,7 @@ def not_measured(report: ReportSummary, measured: Measured) -> list[str]:
     """Return what gave no result, once for each reason; what a search could try, too; which notebooks are missing."""
     told = [*without_result(report, measured), *untried_sentences(report.untried)]
     if missing := report.missing:
-        command = f'`{command_for(run.trial for run in report.runs)} NOTEBOOKS="{" ".join(missing)}"`'
+        command = f'`make report NOTEBOOKS="{" ".join(missing)}"`'
         told.append(f"Not in this report: {', '.join(missing)}: {command}.")
     return told
 
