@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import pytest
 
@@ -13,9 +13,11 @@ from trainspeed.core.result import Turn
 from trainspeed.core.run import Role, Run, Status
 from trainspeed.core.trial import Trial
 from trainspeed.search.candidates import Candidates
-from trainspeed.search.feasible import SEEDS_APART, alone_fit
+from trainspeed.search.feasible import SEEDS_APART, alone_fit, feasible
 from trainspeed.search.findings import Decision
+from trainspeed.search.known import Known
 from trainspeed.search.search import Search
+from trainspeed.search.sizes import costs_of, long_switches
 from trainspeed.search.switch import Switch, plain_trial
 from trainspeed.studies.switches.answer import answer_sentences
 from trainspeed.studies.switches.views import effect_rows
@@ -91,6 +93,34 @@ def searched(machine: Machine, *switches: Switch, budget_s: float | None = None)
 def looks(measured, switch: Switch) -> list[int]:
     """Return the seeds of the looks at a switch alone."""
     return [r.trial.seed for r in measured.runs if r.role is Role.FEASIBLE and switch.is_on(r.trial)]
+
+
+def _timed_run(trial: Trial, took_s: list[float]) -> Run:
+    """Return a look with turns that took so long, and 1 s before them."""
+    turns = tuple(
+        Turn(round=number, place=0, start_s=20.0 * number, end_s=20.0 * number + s, epoch_s=(s,))
+        for number, s in enumerate(took_s)
+    )
+    stages_s = {"train": 1.0 + sum(took_s)}
+    return make_run(
+        trial=trial,
+        label=Role.FEASIBLE,
+        stages_s=stages_s,
+        turns=turns,
+        epoch_s=(1.0, *took_s),
+        study="switches",
+    )
+
+
+@pytest.mark.parametrize("bursts", [0, 1])
+def test_a_turn_beside_a_burst_makes_no_switch_look_as_long_as_a_compiler(bursts):
+    """Two threads waited for each other in it for 11 s: fresh blocks were without the best switch for lack of time."""
+    took_s = [*[0.2] * (TURNS - bursts), *[11.2] * bursts]
+    runs = [_timed_run(PLAIN, [0.2] * TURNS), _timed_run(replace(PLAIN, precision="bf16"), took_s)]
+    costs = costs_of([feasible(BF16, Known(PLAIN, (BF16,), runs))])
+
+    assert costs.plain_s == pytest.approx(2.2) and long_switches(costs, (BF16,)) == ()
+    assert costs.more_s[BF16] == pytest.approx(0.0)
 
 
 @pytest.mark.parametrize("few", ["one", "half"])

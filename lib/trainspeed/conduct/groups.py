@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import groupby
-from statistics import median, median_low
+from statistics import median
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,12 +15,12 @@ from trainspeed.conduct.estimates import estimates_s, imports_s
 from trainspeed.conduct.plan import Planned, TrialSet, schedule
 from trainspeed.conduct.timetable import FEWEST
 from trainspeed.conduct.turns import FEW_ROUNDS, ROUNDS, TURN_S
+from trainspeed.core.bursts import FEWEST_OF_A_MEDIAN, beyond_usual_s
 from trainspeed.core.convolution import AnyTrial
 from trainspeed.core.programs import again_s
 from trainspeed.core.run import Run, Status
 
 LEAST_S = 0.1  # of an estimate that is compared with
-FEWEST_OF_A_MEDIAN = 3  # of two, none is known to be out of line
 
 
 @dataclass(frozen=True, eq=False)
@@ -153,7 +153,7 @@ class Pace:
         if any(run.status is Status.OK for run in runs):
             self._worked.add(group)
         took_s.append(wall_s)
-        usual_s.append(max(0.0, wall_s - sum(map(_beyond_usual_s, runs))))
+        usual_s.append(max(0.0, wall_s - sum(map(beyond_usual_s, runs))))
         self._once_s.setdefault(group, sum(run.busy_s - again_s(run) for run in runs))
         # The first looks up layers and accuracy, too, and has compiled what later ones take again.
         later_s = max(0.0, usual_s[0] - self._once_s[group])
@@ -212,10 +212,3 @@ class Pace:
 def _needed_of(runs: Iterable[Run]) -> float | None:
     """Return how many seconds a block would have taken for which there was not enough time; None for any other."""
     return max((run.failure.needs_s for run in runs if run.failure and run.failure.lacked_time), default=None)
-
-
-def _beyond_usual_s(run: Run) -> float:
-    """Return how many seconds the turns of a run took beyond its usual one, which is their (lower) median."""
-    took_s = [turn.end_s - turn.start_s for turn in run.turns if turn.end_s is not None]
-    enough = len(took_s) >= FEWEST_OF_A_MEDIAN
-    return max(0.0, sum(took_s) - len(took_s) * median_low(took_s)) if enough else 0.0

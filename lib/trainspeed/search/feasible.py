@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from statistics import median
 
+from trainspeed.core.bursts import beyond_usual_s
 from trainspeed.core.levers.lever import text_of
 from trainspeed.core.levers.registry import LEVERS
 from trainspeed.core.programs import again_s
@@ -122,9 +123,11 @@ def feasible(
         reason=failed.reason if failed else None,
         seen={name: saw for run in reversed(ended) for name, saw in seen_of(switch, run).items()},
         alone=pair if pair and pair.blocks else None,
-        cost_s=_median(ended, lambda run: run.busy_s or None),
-        again_s=_median(ended, lambda run: again_s(run) or None),
-        plain_cost_s=_median(plain, lambda run: again_s(run) or None),
+        # Without bursts: in one look a turn of 11 s beside a neighbour made a switch look as long as a compiler, which
+        # fresh blocks do without where time is short.
+        cost_s=_median(ended, lambda run: (run.busy_s - beyond_usual_s(run)) or None),
+        again_s=_median(ended, lambda run: (again_s(run) - beyond_usual_s(run)) or None),
+        plain_cost_s=_median(plain, lambda run: (again_s(run) - beyond_usual_s(run)) or None),
         first_epoch_s=_median(timed or ended, lambda run: run.first_epoch_s),
         plain_first_epoch_s=_median(plain_timed, lambda run: run.first_epoch_s),
         epoch_s=_median(ended, lambda run: run.median_epoch_s),
