@@ -86,7 +86,7 @@ class Feasible:
         reason: Why it failed, in words that may be a framework's own.
         seen: Lever -> (value seen, how), of each lever that it sets and that is no field.
         alone: Speed-up over the plain trial; with too few blocks for an interval.
-        cost_s: Seconds that a run of it takes, without waits: median.
+        cost_s: Seconds that a run of it takes, without waits and without what a burst took of its turns: median.
         again_s: Seconds that later ones take, which compile less anew: see `programs`.
         plain_cost_s: Seconds that later runs of the plain trial take, likewise.
         first_epoch_s, plain_first_epoch_s: Seconds of the first epoch, with tracing and compiling, of the blocks in

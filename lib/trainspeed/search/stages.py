@@ -163,9 +163,9 @@ class Stages(Entrants):
             return
         for group in groups:
             runs = [one.run.busy_s for one in self.known.ran]
-            usual = [one.run.busy_s - beyond_usual_s(one.run) for one in self.known.ran]
+            usual_s = [one.run.busy_s - beyond_usual_s(one.run) for one in self.known.ran]
             ahead = len(group.arms) + TOGETHER_RUNS + 3 * min(MIN_BLOCKS, self.confirm_blocks)
-            if not runs or SPARE * (sum(runs) + fmean(usual) * ahead) <= self.budget_s:
+            if not runs or SPARE * (sum(runs) + fmean(usual_s) * ahead) <= self.budget_s:
                 yield [replace(group, limit_s=max(LEAST_LOOK_S, LOOK_SHARE * self.budget_s))]
 
     def _more_looks(self) -> Iterable[list[ArmGroup]]:
