@@ -83,9 +83,11 @@ data: setup ## download CIFAR-10 and MNIST, and check them
 lab: setup ## open the notebooks in JupyterLab
 	@.venv/bin/jupyter lab --notebook-dir notebooks --expose-app-in-browser
 
-# Python's caches are wanted: else each of hundreds of processes compiles lib anew, and three compile all tests at once.
+# Python's caches are wanted: else each of hundreds of processes compiles lib anew, and three compile all tests at once;
+# two make them here, each of one half.
 test: setup-fleet ## lint, then all tests but those of test-lab; they need no GPU
-	@export PYTHONDONTWRITEBYTECODE=; .venv/bin/python -m pytest --collect-only -qq &>/dev/null & $(MAKE) lint; wait
+	@export PYTHONDONTWRITEBYTECODE=; find tests -name 'test_*.py' | sort | \
+		xargs -P 2 -n 250 .venv/bin/python -m pytest --collect-only -qq &>/dev/null & $(MAKE) lint; wait
 	@PYTHONDONTWRITEBYTECODE= .venv/bin/python -m pytest -n 3
 
 test-lab: setup ## each notebook that measures, and the front page, run whole in a real JupyterLab, in about two minutes; needs Chromium
