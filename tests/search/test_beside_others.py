@@ -26,6 +26,7 @@ FIELDS = {"batch_size": 16, "images_per_epoch": 64, "epochs": 3, "dataset": "dig
 PLAIN = plain_trial("torch", "cnn10", levers=(("threads", "all"),), **FIELDS)
 BF16 = Switch(lever="precision", value="bf16", fields=(("precision", "bf16"),))
 DEVICES = Switch(lever="devices", value="2", fields=(("devices", 2), ("strategy", "ddp")))
+BF16_TRIAL = replace(PLAIN, precision="bf16")
 ALWAYS = range(100_000)
 SLOWED = 1.8  # times as long takes a trial of two threads, one of whose cores others have
 TURNS = 6
@@ -95,31 +96,40 @@ def looks(measured, switch: Switch) -> list[int]:
     return [r.trial.seed for r in measured.runs if r.role is Role.FEASIBLE and switch.is_on(r.trial)]
 
 
-def _timed_run(trial: Trial, took_s: list[float]) -> Run:
-    """Return a look with turns that took so long, and 1 s before them."""
+def _timed_run(trial: Trial, took_s: list[float], *, first_s: float = 1.0, settling_s: float = 0.2) -> Run:
+    """Return a look with turns that took so long, and two epochs before them."""
     turns = tuple(
         Turn(round=number, place=0, start_s=20.0 * number, end_s=20.0 * number + s, epoch_s=(s,))
         for number, s in enumerate(took_s)
     )
-    stages_s = {"train": 1.0 + sum(took_s)}
-    return make_run(
-        trial=trial,
-        label=Role.FEASIBLE,
-        stages_s=stages_s,
-        turns=turns,
-        epoch_s=(1.0, *took_s),
-        study="switches",
-    )
+    epoch_s = (first_s, settling_s, *took_s)
+    about = {"label": Role.FEASIBLE, "study": "switches", "stages_s": {"train": sum(epoch_s)}}
+    return make_run(trial=trial, turns=turns, epoch_s=epoch_s, **about)
 
 
-@pytest.mark.parametrize("bursts", [0, 1])
-def test_a_turn_beside_a_burst_makes_no_switch_look_as_long_as_a_compiler(bursts):
+@pytest.mark.parametrize("burst", [{}, {"took_s": [*[0.2] * (TURNS - 1), 11.2]}, {"settling_s": 2.6}])
+def test_a_burst_makes_no_switch_look_as_long_as_a_compiler(burst):
     """Two threads waited for each other in it for 11 s: fresh blocks were without the best switch for lack of time."""
-    took_s = [*[0.2] * (TURNS - bursts), *[11.2] * bursts]
-    runs = [_timed_run(PLAIN, [0.2] * TURNS), _timed_run(replace(PLAIN, precision="bf16"), took_s)]
+    usual = [0.2] * TURNS
+    runs = [_timed_run(PLAIN, usual), _timed_run(BF16_TRIAL, **{"took_s": usual} | burst)]
     costs = costs_of([feasible(BF16, Known(PLAIN, (BF16,), runs))])
 
-    assert costs.plain_s == pytest.approx(2.2) and long_switches(costs, (BF16,)) == ()
+    assert costs.plain_s == pytest.approx(2.4) and long_switches(costs, (BF16,)) == ()
+    assert costs.more_s[BF16] == pytest.approx(0.0)
+
+
+@pytest.mark.parametrize("slow", [0, 1])
+def test_of_two_looks_the_one_that_a_burst_made_longer_does_not_count(slow):
+    """What compiles takes its time in each of them."""
+    usual = [0.2] * TURNS
+    firsts_s = [3.0 if number == slow else 0.4 for number in range(2)]
+    runs = [
+        replace(_timed_run(trial.in_block(number), usual, first_s=first_s), block=number)
+        for number, own_s in enumerate(firsts_s)
+        for trial, first_s in ((PLAIN, 0.4), (BF16_TRIAL, own_s))
+    ]
+    costs = costs_of([feasible(BF16, Known(PLAIN, (BF16,), runs))])
+
     assert costs.more_s[BF16] == pytest.approx(0.0)
 
 

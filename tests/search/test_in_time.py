@@ -113,18 +113,28 @@ def test_fresh_blocks_have_the_most_arms_that_there_is_time_for():
     assert left(1.0).fresh([None]) is None
 
 
+FRESH_OF_ALL_S, FRESH_OF_SHORT_S = (6 * 1.05 * (3 * 5.0 + more_s) for more_s in (14.0, 2.0))
+
+
 @pytest.mark.parametrize(
-    ("budget_s", "kept_on"),
+    ("budget_s", "gains", "kept_on"),
     [
-        (6 * 1.05 * 27.1, {0, 1, 2}),  # of fresh blocks: the plain trial twice, and one that compiles
-        (6 * 1.05 * 26.9, {0, 2}),
-        (1.0, {0, 2}),  # what adds nothing is no shorter without it
+        (
+            FRESH_OF_ALL_S + 1.0,
+            {},
+            {0, 1, 2},
+        ),  # of fresh blocks: the plain trial twice, and one that compiles
+        (FRESH_OF_ALL_S - 1.0, {0: 0.01, 1: 0.1, 2: 0.1}, {0, 2}),
+        (FRESH_OF_ALL_S - 1.0, {0: 0.01, 1: 0.1, 2: 0.001}, {0, 1}),  # 2 s for next to nothing
+        (FRESH_OF_SHORT_S - 1.0, {0: 0.01, 1: 0.1, 2: 0.1}, {0}),
+        (1.0, {0: 0.01, 1: 0.1, 2: 0.1}, {0}),  # what adds nothing is no shorter without it
     ],
 )
-def test_the_longest_runs_go_first(budget_s, kept_on):
-    costs = Costs(plain_s=5.0, more_s={switch(1): 12.0})
+def test_what_brings_least_for_the_seconds_that_it_adds_goes_first(budget_s, gains, kept_on):
+    costs = Costs(plain_s=5.0, more_s={switch(1): 12.0, switch(2): 2.0})
     time = TimeLeft(known=EMPTY, costs=costs, confirm=BLOCKS, budget_s=budget_s)
-    assert time.confirmed(switches(3)) == tuple(s for s in switches(3) if int(s.lever[-2:]) in kept_on)
+    found = time.confirmed(switches(3), {switch(number): log for number, log in gains.items()})
+    assert found == tuple(switch(number) for number in sorted(kept_on))
 
 
 def searched(seed, budget_s):

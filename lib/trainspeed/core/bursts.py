@@ -1,7 +1,8 @@
-"""What a burst of others' took of a run's turns: no part of how long such a run usually takes. Knows no comparison."""
+"""What a burst of others' took of a run's turns and of what is before them: no part of how long it usually takes."""
 
 from __future__ import annotations
 
+import math
 from statistics import median_low
 
 from trainspeed.core.run import Run
@@ -14,3 +15,9 @@ def beyond_usual_s(run: Run) -> float:
     took_s = [turn.end_s - turn.start_s for turn in run.turns if turn.end_s is not None]
     enough = len(took_s) >= FEWEST_OF_A_MEDIAN
     return max(0.0, sum(took_s) - len(took_s) * median_low(took_s)) if enough else 0.0
+
+
+def beyond_usual_before_turns_s(run: Run) -> float:
+    """Return the same of its epochs between the first one, which compiles, and its turns."""
+    usual_s = median_low(run.later_epoch_s) if len(run.turns) >= FEWEST_OF_A_MEDIAN else math.inf
+    return sum(max(0.0, seconds - usual_s) for seconds in run.epoch_s[1 : run.epochs_before_turns])

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from statistics import median
 
-from trainspeed.core.bursts import beyond_usual_s
+from trainspeed.core.bursts import beyond_usual_before_turns_s, beyond_usual_s
 from trainspeed.core.levers.lever import text_of
 from trainspeed.core.levers.registry import LEVERS
 from trainspeed.core.programs import again_s
@@ -123,11 +123,11 @@ def feasible(
         reason=failed.reason if failed else None,
         seen={name: saw for run in reversed(ended) for name, saw in seen_of(switch, run).items()},
         alone=pair if pair and pair.blocks else None,
-        # Without bursts: in one look a turn of 11 s beside a neighbour made a switch look as long as a compiler, which
-        # fresh blocks do without where time is short.
-        cost_s=_median(ended, lambda run: (run.busy_s - beyond_usual_s(run)) or None),
-        again_s=_median(ended, lambda run: (again_s(run) - beyond_usual_s(run)) or None),
-        plain_cost_s=_median(plain, lambda run: (again_s(run) - beyond_usual_s(run)) or None),
+        # Others' bursts only add. In one look of two, one that lasted for seconds doubled what bf16 took, and fresh
+        # blocks did without it for lack of time.
+        cost_s=_least(ended, lambda run: _undisturbed_s(run, run.busy_s)),
+        again_s=_least(ended, lambda run: _undisturbed_s(run, again_s(run))),
+        plain_cost_s=_median(plain, lambda run: _undisturbed_s(run, again_s(run)) or None),
         first_epoch_s=_median(timed or ended, lambda run: run.first_epoch_s),
         plain_first_epoch_s=_median(plain_timed, lambda run: run.first_epoch_s),
         epoch_s=_median(ended, lambda run: run.median_epoch_s),
@@ -211,6 +211,14 @@ def _effect(switch: Switch, runs: Sequence[Run], ended: Sequence[Run], failed: R
         return Effect.FAILED
     found = {was_seen(switch, run) for run in ended}
     return next(effect for effect in (Effect.UNSEEN, Effect.UNKNOWN, Effect.SEEN) if effect in found)
+
+
+def _undisturbed_s(run: Run, seconds: float) -> float:
+    return seconds - beyond_usual_s(run) - beyond_usual_before_turns_s(run)
+
+
+def _least(runs: Iterable[Run], value: Callable[[Run], float]) -> float | None:
+    return min((amount for run in runs if (amount := value(run))), default=None)
 
 
 def _median(runs: Iterable[Run], value: Callable[[Run], float | None]) -> float | None:

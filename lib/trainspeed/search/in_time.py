@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from trainspeed.judge.verdict import MIN_BLOCKS
@@ -125,13 +125,21 @@ class TimeLeft:
                 return group
         return planned[0]
 
-    def confirmed(self, switches: Set) -> Set:
-        """Return those of these switches that have time for the fewest fresh blocks: the longest runs go first."""
-        more_s = self.costs.more_s
-        on = sorted(switches, key=lambda s: more_s.get(s, 0.0))
-        while on and more_s.get(on[-1]) and self._fewest_fresh_s(on) > self._last_s:
-            on = list(without_switches(on, on[-1:]))
-        return tuple(switch for switch in switches if switch in on) or switches
+    def confirmed(self, switches: Set, gains: Mapping[Switch, float]) -> Set:
+        """Return those of these switches that have time for the fewest fresh blocks.
+
+        Of those that make runs longer, what brings least for the seconds that it adds goes first.
+
+        Args:
+            gains: Switch -> logarithm of its speed-up, as estimated so far.
+        """
+        more_s, on = self.costs.more_s, switches
+        longer = (switch for switch in switches if more_s.get(switch))
+        for switch in sorted(longer, key=lambda s: gains.get(s, 0.0) / more_s[s]):
+            if self._fewest_fresh_s(on) <= self._last_s:
+                break
+            on = without_switches(on, [switch])
+        return on or switches
 
     def takes_a_try(self, switches: Set) -> bool:
         """Return False where a set has time for its fresh blocks only if it has not run once before."""

@@ -88,7 +88,10 @@ class Stages(Entrants):
     @property
     def _confirmable(self) -> Set:
         """What is promising and has time for fresh blocks: better some of it confirmed than all of it not."""
-        return self._time.confirmed(self.promising) if self._time else self.promising
+        if not self._time:
+            return self.promising
+        gains = {switch: own.log for switch, own in self.elimination.estimates.items()}
+        return self._time.confirmed(self.promising, gains)
 
     @property
     def _time(self) -> TimeLeft | None:
