@@ -10,24 +10,17 @@ from pathlib import Path
 from types import MappingProxyType
 
 from bounds import met
-from cases import SMALL, trial
+from cases import ROUNDS, SETS, SHORT_TURN_EPOCHS, SHORT_TURN_S, SMALL, as_ours, huge_pages, trial
 from ours import Ours
 from programs import Bare, Program
 from trainspeed.conduct.machine import find_interpreter
-from trainspeed.core.levers.host import MALLOC_THRESHOLDS
-from trainspeed.core.levers.lever import ON, Setting
-from trainspeed.core.levers.registry import environment_of
+from trainspeed.core.levers.lever import Setting
 from trainspeed.judge.verdict import MIN_BLOCKS, Judgement, judge
-from trainspeed.sensors.memory import huge_pages_mode
 
 HERE = Path(__file__).parent
 AGREE = 0.03  # between what both say that a lever is worth
-# Of fresh processes, each with luck of its own with memory: a fused optimizer was seen to gain 7 % in one pair of
-# processes and 19 % in another.
-SETS, ROUNDS = 17, 8  # of 8, the interval would be from the least ratio to the greatest
 SLOWED_EPOCHS = 20  # of a turn beside a program that takes several times as long,
 SHORT = {"batch": 4, "images": 8}  # and so that a turn does not take seconds, of a quarter of the images
-TURN_S, TURN_EPOCHS = 0.4, 5  # of a turn, at least: many short ones see more of what disturbs them
 # An epoch of as many steps as a call that takes several, each so small that the call of it is much of it.
 EIGHT_SMALL_STEPS = {"batch": 2, "images": 16, "size": 8}
 SCRIPTS = {"torch": "bare_torch.py", "tensorflow": "bare_tensorflow.py"}
@@ -54,7 +47,7 @@ class LeverCase:
     batch: int = SMALL["batch_size"]
     images: int = SMALL["images_per_epoch"]
     size: int = SMALL["image_size"]
-    turn_epochs: int = TURN_EPOCHS
+    turn_epochs: int = SHORT_TURN_EPOCHS
 
     @property
     def name(self) -> str:
@@ -63,14 +56,14 @@ class LeverCase:
     def programs(self, rounds: int) -> dict[str, Program]:
         """Return the bare script, once more for an A/A, and our run, without the lever and with it."""
         work = SMALL | {"batch_size": self.batch, "images_per_epoch": self.images, "image_size": self.size}
-        pages = _pages()
+        pages = huge_pages()
         plain = trial(self.framework, LAYOUTS[self.framework], levers=pages, **work)
         numbers = (plain.batch_size, plain.images_per_epoch, plain.image_size)
         script = str(HERE / SCRIPTS[self.framework])
 
         def bare(extras: Sequence[str] = (), environment: Mapping[str, str] = MappingProxyType({})) -> Bare:
             # As our runs have them, so that what is compared is the lever alone.
-            environment = MALLOC_THRESHOLDS | environment_of(pages) | dict(environment)
+            environment = as_ours() | dict(environment)
             return Bare(self.framework, script, numbers, extras=extras, environment=environment)
 
         ours = Ours(plain, rounds)
@@ -81,15 +74,6 @@ class LeverCase:
             "ours": ours,
             "ours with it": Ours(plain.pulled(*self.setting), rounds, sibling=ours),
         }
-
-
-def _pages() -> list[Setting]:
-    """Return huge pages for all programs, where one may ask for them: which small ones a process gets is luck.
-
-    By it two equal processes on one core differ by a standard deviation of 0.9 % in PyTorch (64 processes of cnn10) and
-    of 1.1 % in TensorFlow (25); by 0 to 0.3 % with huge pages.
-    """
-    return [("huge_pages", ON)] if huge_pages_mode() == "madvise" else []
 
 
 CASES = (
@@ -121,7 +105,7 @@ def parts(
 
 
 def _rows(case: LeverCase, measure: Callable[..., dict[str, list[float]]], sets: int) -> list[str]:
-    turns = {"rounds": ROUNDS, "turn_s": TURN_S, "turn_epochs": case.turn_epochs}
+    turns = {"rounds": ROUNDS, "turn_s": SHORT_TURN_S, "turn_epochs": case.turn_epochs}
     seconds = measure(partial(case.programs, ROUNDS), sets=sets, **turns)
     return rows_of(case, seconds, "sets of processes" if sets >= MIN_BLOCKS else "rounds")
 

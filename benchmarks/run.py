@@ -35,7 +35,7 @@ import reports
 import searches
 import worlds
 from bounds import Interval, met
-from cases import CASES, Case
+from cases import CASES, SETS, SHORT_TURN_EPOCHS, SHORT_TURN_S, Case
 from levers import ratio
 from ours import Worker
 from programs import Program, take_turns
@@ -50,15 +50,16 @@ from turns import TURN_EPOCHS, TURN_S, of_a_set, paired
 ENOUGH = 0.98  # of the bare script's throughput
 SHORT_RUNS = 6  # for the start-up
 START_S = 0.3
-MONITOR_SETS, MONITOR_ROUNDS = 2, 11
+MONITOR_SETS, MONITOR_ROUNDS = 12, 4
 OF_SETS = ("lever ", "best ", "seeds", "zoo ")  # parts of many sets of processes, or of searches
 INTRODUCTION = f"""# Benchmarks of Trainspeed itself
 
 Written by `make bench`; `python benchmarks/run.py` followed by a part's name measures that part anew and leaves the \
 others. The programs of a comparison with a bare script train side by side and take turns of {TURN_S} s or \
-{TURN_EPOCHS} epochs (a lever's: {levers.TURN_S} s or {levers.TURN_EPOCHS}), in a random order in each round, while \
-the others are stopped; from 2026-11-26 on they start in one, too, behind one that is not measured; ratios of the \
-turns' median epochs, paired by round, with their 95 % interval. What has an \
+{TURN_EPOCHS} epochs ({SHORT_TURN_S} s or {SHORT_TURN_EPOCHS} where there are {SETS} sets of processes), in a random \
+order in each round, while the others are stopped; from 2026-11-26 on they start in one, too, behind one that is not \
+measured, and from 2026-11-29 on all have the same pages of memory and thresholds of malloc; ratios of the turns' \
+median epochs, paired by round, with their 95 % interval. What has an \
 interval is met where the whole interval is as wanted, not met where none of it is, and else undecided; what is \
 counted, such as planted effects that were found, is met by its count. On one core \
 where nothing else is said. How the protocol of turns itself is proved: `benchmarks/protocol.py`.
@@ -101,7 +102,8 @@ def turns_of(
 
 def against_bare(case: Case) -> list[str]:
     """Epochs of a forked run and of the bare script, and the bare script twice."""
-    seconds = turns_of(case.programs, sets=case.sets, rounds=case.rounds)
+    lengths = {"turn_s": case.turn_s, "turn_epochs": case.turn_epochs}
+    seconds = turns_of(case.programs, sets=case.sets, rounds=case.rounds, **lengths)
     bare = [math.sqrt(one * two) for one, two in zip(seconds["bare"], seconds["again"], strict=True)]
     throughput = judge(bare, seconds["forked"])
     noise = judge(seconds["bare"], seconds["again"])
@@ -156,7 +158,7 @@ def monitor_cost() -> list[str]:
     share = sum(program.cpu_s for program in monitored) / ran_s
     return [
         f"| monitor on / off, epoch time | {ratio(judged)} | at most 1.01 | {met(judged, at_most=1.01)} |",
-        f"| monitor off / off (A/A) | {ratio(noise)}, {noise.blocks} rounds | the resolution | |",
+        f"| monitor off / off (A/A) | {ratio(noise)}, {noise.blocks} sets of processes | the resolution | |",
         f"| monitor at 1 s, share of one core over {ran_s:.0f} s | {share:.2%} | under 1 % | "
         f"{'yes' if share < 0.01 else 'NO'} |",
     ]
@@ -215,7 +217,7 @@ def main(arguments: Sequence[str]) -> int:
     parts |= {"ledger": ledgers.reading, "fleet": fleets.rows, "monitor": monitor_cost}
     parts |= {"conv2d harness": convolutions.harness, "conv2d limit": convolutions.limit}
     parts |= {case.name: partial(against_bare, case) for case in cases} | protocol.parts(settings)
-    parts |= levers.parts(turns_of, asked.sets or levers.SETS) | links.parts() | ray_node.parts(settings)
+    parts |= levers.parts(turns_of, asked.sets or SETS) | links.parts() | ray_node.parts(settings)
     amount = searches.Amount(sets=asked.sets, search_s=asked.search_s, resume=asked.resume)
     parts |= searches.parts(turns_of, amount) | {"seeds": partial(searches.seeds, turns_of, amount)}
     parts |= {"worlds": worlds.rows}

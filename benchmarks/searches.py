@@ -13,8 +13,9 @@ from functools import partial
 from pathlib import Path
 
 from bounds import met
+from cases import SHORT_TURN_S
 from jobs import JOBS, QUICK_LEVERS, SEEDS_S, SETS, ZOO_JOBS, Job
-from levers import TURN_S, ratio
+from levers import ratio
 from ours import Ours
 from programs import Bare, Program
 from protocol import FOLDER
@@ -35,7 +36,7 @@ CONFIRM_BLOCKS = 9
 ROUNDS = 8  # of turns in a set
 # The plain setting is more than twice as slow as the best script, which sets the pace, and has a few epochs in a turn.
 TURN_EPOCHS = 12
-TURNS = {"rounds": ROUNDS, "turn_s": TURN_S, "turn_epochs": TURN_EPOCHS}
+TURNS = {"rounds": ROUNDS, "turn_s": SHORT_TURN_S, "turn_epochs": TURN_EPOCHS}
 # Scripts that are at most this much slower than the fastest one, in the set that chooses, are all measured in the
 # others: one set cannot tell which is the best, and the search's best has to be as fast as each of them.
 CLOSE = 0.05
@@ -151,7 +152,7 @@ def _beside_scripts(
     now = time.monotonic()
     first, own_s = seconds[next(iter(job.by_hand))], seconds[scripts[0]]  # one like the first sets the pace
     start_s = (now - began) / len(job.by_hand) - ROUNDS * max(CHOICE_TURN_S, TURN_EPOCHS * first)
-    set_s = (len(scripts) + len(trials)) * (start_s + ROUNDS * max(TURN_S, TURN_EPOCHS * own_s))
+    set_s = (len(scripts) + len(trials)) * (start_s + ROUNDS * max(SHORT_TURN_S, TURN_EPOCHS * own_s))
     sets = sets if now + sets * set_s <= deadline_s else min(sets, MIN_BLOCKS)
     print(f"{job.name}: {counted(sets, 'set')}, about {minutes(sets * set_s)}", flush=True)
     seconds = measured(partial(_programs, job, trials, scripts), sets=sets, **TURNS)

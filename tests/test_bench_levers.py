@@ -57,7 +57,12 @@ def test_arms_that_need_the_same_environment_are_forked_from_one_worker(
 )
 def test_bare_scripts_allocate_memory_as_our_runs_do(levers, monkeypatch, mode, asked, settings):
     """In huge pages, where a program may ask for them: which small ones it gets is luck."""
-    monkeypatch.setattr(levers, "huge_pages_mode", lambda: mode)
+    cases = sys.modules["cases"]
+    monkeypatch.setattr(cases, "huge_pages_mode", lambda: mode)
+    usual = cases.CASES[0].programs()
+    assert usual["bare"]._environment == MALLOC_THRESHOLDS | asked
+    assert {*usual["forked"]._trial.levers} == {*usual["plain"]._trial.levers} == settings
+
     programs = case(levers, ("onednn", "off")).programs(rounds=2)
     found = {name: program._environment for name, program in programs.items() if name.startswith("bare")}
 

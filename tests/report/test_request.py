@@ -23,14 +23,23 @@ def folder(tmp_path):
     return tiny_folder(tmp_path, "summary", "zebra", "amp", "compare")
 
 
-def asked(folder, **choice):
+def asked(folder, *, preset_text="", **choice):
     usual = {"preset": "quick", "notebooks": (), "params": None, "has_gpu": False, "folder": folder}
-    (folder / "presets/quick.yaml").write_text("")
+    (folder / "presets/quick.yaml").write_text(preset_text)
     return new_session(**usual | choice)
 
 
 def test_all_notebooks_are_asked_for_the_summary_last_and_no_comparison(folder):
     assert asked(folder).notebooks == ("amp", "zebra", "summary")
+
+
+@pytest.mark.parametrize(
+    "preset_text", ["zebra: {}", "summary: {}\nzebra: {}\namp: {}", "budget: 15m\nzebra: {}"]
+)
+def test_they_run_in_the_order_of_their_preset(folder, preset_text):
+    assert asked(folder, preset_text=preset_text).notebooks == ("zebra", "amp", "summary")
+    named = asked(folder, preset_text=preset_text, notebooks=["amp", "zebra"])
+    assert named.notebooks == ("amp", "zebra")
 
 
 def test_what_is_named_keeps_its_order_but_for_the_summary(folder):

@@ -126,6 +126,7 @@ FRESH_OF_ALL_S, FRESH_OF_SHORT_S = (6 * 1.05 * (3 * 5.0 + more_s) for more_s in 
         ),  # of fresh blocks: the plain trial twice, and one that compiles
         (FRESH_OF_ALL_S - 1.0, {0: 0.01, 1: 0.1, 2: 0.1}, {0, 2}),
         (FRESH_OF_ALL_S - 1.0, {0: 0.01, 1: 0.1, 2: 0.001}, {0, 1}),  # 2 s for next to nothing
+        (FRESH_OF_ALL_S - 1.0, {}, {0, 2}),  # of nothing is known what it brings: the longest
         (FRESH_OF_SHORT_S - 1.0, {0: 0.01, 1: 0.1, 2: 0.1}, {0}),
         (1.0, {0: 0.01, 1: 0.1, 2: 0.1}, {0}),  # what adds nothing is no shorter without it
     ],

@@ -37,7 +37,7 @@ class TrialSet:
             alone in its own group, as all others of it failed, is measured on where there is such a trial.
         label: What the trials are for, where they are not compared with each other: see `Role`.
         lines: Whether its trials are the points of lines, which one block shows: a report has time for these before
-            other looks.
+            other looks, and they are timed alone, as one block tells no accuracies apart.
         parameter: The notebook's parameter for the number of blocks; only `blocks` itself must not be 0.
         limit_s: Seconds that a run may take to its first turn and for each turn, where the study allows more.
     Raises:
@@ -155,7 +155,7 @@ class Planned:
     Attributes:
         group: Which of the block's groups it is in, from 0: the runs of a group are compared, and take turns.
         part: Number of its set of trials in the plan.
-        across, limit_s: See `TrialSet`.
+        lines, across, limit_s: See `TrialSet`.
     """
 
     block: int
@@ -163,6 +163,7 @@ class Planned:
     trial: AnyTrial
     group: int = field(default=0, compare=False)
     part: int = field(default=0, compare=False)
+    lines: bool = field(default=False, compare=False)
     across: tuple[str, ...] = field(default=(), compare=False)
     limit_s: float | None = field(default=None, compare=False)
 
@@ -212,7 +213,7 @@ def _of_block(parts: Sequence[TrialSet], block: int) -> dict[tuple[str, AnyTrial
     for number, part in enumerate(parts):
         if block < part.blocks:
             for label, trial in _labelled(part, named):
-                of_set = {"part": number, "across": part.across, "limit_s": part.limit_s}
+                of_set = {"part": number, "lines": part.lines, "across": part.across, "limit_s": part.limit_s}
                 planned = Planned(block=block, label=str(label), trial=trial.in_block(block), **of_set)
                 equal = (item for item in trial.as_dict().items() if item[0] not in part.factors)
                 runs[label, trial] = planned, (number, *equal)

@@ -250,8 +250,9 @@ class Runner:
         self._workers.close()
 
     def _is_evaluated(self, planned: Planned) -> bool:
-        timed_only = planned.kind in self._not_evaluated or Role.of(planned.label) in TIMED_ONLY
-        return not timed_only and planned.block < self.accuracy_blocks
+        if planned.lines or planned.kind in self._not_evaluated:
+            return False
+        return Role.of(planned.label) not in TIMED_ONLY and planned.block < self.accuracy_blocks
 
     def _request(self, planned: Planned) -> Request:
         trial = planned.trial

@@ -59,6 +59,18 @@ def check_notebooks(names: Iterable[str], folder: Path) -> tuple[str, ...]:
     return wanted
 
 
+def in_preset_order(preset: str, folder: Path) -> tuple[str, ...]:
+    """Return the folder's notebooks in the order in which a preset names them, in which they run; the others last."""
+    places = {name: place for place, name in enumerate(_read_yaml(_preset_file(preset, folder)))}
+    return tuple(sorted(notebook_names(folder), key=lambda name: places.get(name, len(places))))
+
+
+def _preset_file(preset: str, folder: Path) -> Path:
+    known = sorted(path.stem for path in (folder / "presets").glob("*.yaml"))
+    check_name("preset", preset, ["auto", *known])
+    return folder / "presets" / f"{preset}.yaml"
+
+
 def resolve_parameters(
     names: Sequence[str], folder: Path, *, preset: str | None = None, params: Path | str | None = None
 ) -> dict[str, dict[str, Any]]:
@@ -69,10 +81,7 @@ def resolve_parameters(
     Args:
         params: A YAML file, or its text: see `file_or_text`.
     """
-    if preset is not None:
-        known = sorted(path.stem for path in (folder / "presets").glob("*.yaml"))
-        check_name("preset", preset, ["auto", *known])
-    layers = [read_parameters(folder / "presets" / f"{preset}.yaml", folder)] if preset else []
+    layers = [read_parameters(_preset_file(preset, folder), folder)] if preset else []
     if params is not None:
         layers.append(read_parameters(params, folder))
     merged = {}

@@ -83,7 +83,7 @@ def new_session(
     Args:
         folder: Where the notebooks are.
         preset: Name of a file in the notebooks' `presets`, or auto: standard with a GPU, quick without.
-        notebooks: Names; all when empty.
+        notebooks: Names, in the order in which they run; all when empty, in the order in which the preset names them.
         params: A YAML file or its text: notebook -> parameters, on top of the preset.
         has_gpu: Whether there is a GPU, for the preset auto.
         model: The user's own or a library's, in place of all others; what `params` says takes precedence.
@@ -94,7 +94,9 @@ def new_session(
     """
     if preset == "auto":
         preset = "standard" if has_gpu else "quick"
-    names = tuple(notebooks) or tuple(n for n in parameters.notebook_names(folder) if n not in DRAWING)
+    names = tuple(notebooks) or tuple(
+        n for n in parameters.in_preset_order(preset, folder) if n not in DRAWING
+    )
     if not names:
         raise UserError(f"no notebooks in {folder}")
     names = tuple(sorted(parameters.check_notebooks(names, folder), key=_place))

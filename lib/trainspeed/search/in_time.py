@@ -128,14 +128,14 @@ class TimeLeft:
     def confirmed(self, switches: Set, gains: Mapping[Switch, float]) -> Set:
         """Return those of these switches that have time for the fewest fresh blocks.
 
-        Of those that make runs longer, what brings least for the seconds that it adds goes first.
+        Of those that make runs longer, what brings least for the seconds that it adds goes first, then the longest.
 
         Args:
             gains: Switch -> logarithm of its speed-up, as estimated so far.
         """
         more_s, on = self.costs.more_s, switches
         longer = (switch for switch in switches if more_s.get(switch))
-        for switch in sorted(longer, key=lambda s: gains.get(s, 0.0) / more_s[s]):
+        for switch in sorted(longer, key=lambda s: (gains.get(s, 0.0) / more_s[s], -more_s[s])):
             if self._fewest_fresh_s(on) <= self._last_s:
                 break
             on = without_switches(on, [switch])

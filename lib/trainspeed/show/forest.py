@@ -162,8 +162,9 @@ def plot_accuracy(frame: pd.DataFrame, *, title: str = "") -> Figure:
     require(frame, (*ARM_COLUMNS, "status", "label", "epochs_trained", "test_accuracy", "chance"))
     data = data_rows(frame)
     data["value"] = 100 * data["test_accuracy"].astype(float).where(succeeded(data))
+    evaluated = data[data["value"].notna()]  # of the points of lines only the time is measured
     models = list(data["model"].unique())
-    known = data[data["value"].notna()].dropna(subset="chance")
+    known = evaluated.dropna(subset="chance")
     looks = {
         arm: {"color": framework_colour(name)}
         for arm, name in zip(data["arm"], data["framework"], strict=True)
@@ -174,9 +175,9 @@ def plot_accuracy(frame: pd.DataFrame, *, title: str = "") -> Figure:
     rows = {model: looks_in(own[model], looks) for model in models}
     heights = [height_in(rows[model]) for model in models]
     figure, axes = panels(len(models), title, height_in=heights, share_y=False)
-    sizes = sorted(data["batch_size"].unique())  # which learn differently
+    sizes = sorted(evaluated["batch_size"].unique())  # which learn differently
     for ax, model in zip(axes, models, strict=True):
-        dot_rows(own[model], looks=rows[model], ax=ax, unknown="not evaluated", alike=len(sizes) == 1)
+        dot_rows(own[model], looks=rows[model], ax=ax, unknown="not evaluated", alike=len(sizes) <= 1)
         for chance in known.loc[known["model"] == model, "chance"].unique():
             ax.axvline(100 * chance, color=GREY, linestyle=":", linewidth=1.2, zorder=1, gid="chance")
         ax.set_title(model_of(model))
@@ -185,7 +186,7 @@ def plot_accuracy(frame: pd.DataFrame, *, title: str = "") -> Figure:
     guessed = "; dotted: chance, one over the number of classes" if len(known) else ""
     unequal = ": compare what trained equally long, the table of results has the epochs"
     after = f";{context}{unequal if ' to ' in epochs_trained(data) else ''}" if context else ""
-    note = f"{dot_rows_legend(data, alike=len(sizes) == 1)}{guessed}{together}{after}"
+    note = f"{dot_rows_legend(data, alike=len(sizes) <= 1)}{guessed}{together}{after}"
     note_below(axes[-1], textwrap.fill(note, NOTE_LETTERS))
     if not data["value"].notna().any():
         axes[-1].set_xticks([])
