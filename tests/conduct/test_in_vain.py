@@ -238,6 +238,15 @@ def test_what_a_burst_made_a_turn_longer_says_nothing_of_further_blocks():
     assert pace.block_s(one) == 20.0  # of three later blocks: bursts as they come
 
 
+def test_what_a_first_block_looked_up_says_nothing_of_further_blocks():
+    """Beside a burst that took 13 of 34 s, and six fresh blocks of a search were not begun."""
+    one = groups_of([TrialSet(trials=(make_trial(),), blocks=6)], [""], [True], seed=0)[0]
+    pace = Pace((), "cpu")
+    pace.learn(one, 12.0, [make_run(stages_s={"train": 8.0, "inspect": 4.0})])
+
+    assert (pace.first_s(one), pace.block_s(one)) == (12.0, 8.0)
+
+
 def test_a_framework_that_is_missing_has_no_blocks_and_none_for_want_of_time(workers, tmp_path, monkeypatch):
     monkeypatch.setattr(
         "trainspeed.conduct.start.find_interpreter", lambda name: None if name == "tensorflow" else "python"

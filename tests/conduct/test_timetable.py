@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
@@ -112,6 +113,13 @@ def test_one_that_turns_out_too_slow_goes_no_further_where_another_is_decided():
         left_s -= group.cost_s
 
     assert counts(table) == {"core 0": 6, "slow": 1}
+
+
+@pytest.mark.parametrize(("late_s", "second"), [(9.0, 6), (11.0, 0)])
+def test_what_was_given_up_may_end_a_little_late_rather_than_leave_its_time_to_less(late_s, second):
+    table, _, _ = spend([*cores(2), *others(3)], 2 * 6 * CORE_S - late_s, grace_s=40.0)
+
+    assert counts(table)["core 1"] == second
 
 
 def test_a_study_is_never_empty():

@@ -15,7 +15,7 @@ from trainspeed.conduct.estimates import estimates_s, imports_s
 from trainspeed.conduct.plan import Planned, TrialSet, schedule
 from trainspeed.conduct.timetable import FEWEST
 from trainspeed.conduct.turns import FEW_ROUNDS, ROUNDS, TURN_S
-from trainspeed.core.bursts import FEWEST_OF_A_MEDIAN, beyond_usual_s
+from trainspeed.core.bursts import FEWEST_OF_A_MEDIAN, beyond_usual_s, looked_up_s
 from trainspeed.core.convolution import AnyTrial
 from trainspeed.core.programs import again_s
 from trainspeed.core.run import Run, Status
@@ -144,7 +144,7 @@ class Pace:
         Args:
             runs: Its runs. Where none of them ended well, it tells nothing of how long other groups take; where there
                 was not enough time for it, of those of its model. What their turns took beyond the usual one, as beside
-                a neighbour's burst, counts once there are enough blocks for a median of them.
+                a neighbour's burst, and what was looked up counts once there are enough blocks for a median of them.
         """
         runs, took_s, usual_s = list(runs), self._took_s[group], self._usual_s[group]
         if (needed_s := _needed_of(runs)) is not None:
@@ -153,9 +153,9 @@ class Pace:
         if any(run.status is Status.OK for run in runs):
             self._worked.add(group)
         took_s.append(wall_s)
-        usual_s.append(max(0.0, wall_s - sum(map(beyond_usual_s, runs))))
+        usual_s.append(max(0.0, wall_s - sum(beyond_usual_s(run) + looked_up_s(run) for run in runs)))
         self._once_s.setdefault(group, sum(run.busy_s - again_s(run) for run in runs))
-        # The first looks up layers and accuracy, too, and has compiled what later ones take again.
+        # The first has compiled what later ones take again.
         later_s = max(0.0, usual_s[0] - self._once_s[group])
         enough = len(took_s) > FEWEST_OF_A_MEDIAN
         self._median_s[group] = median(took_s[1:] if enough else usual_s[1:] or [later_s])

@@ -1,4 +1,4 @@
-"""What a burst of others' took of a run's turns and of what is before them: no part of how long it usually takes."""
+"""What of a run is no part of how long it usually takes: what bursts of others' took, and looking up what ran."""
 
 from __future__ import annotations
 
@@ -21,3 +21,8 @@ def beyond_usual_before_turns_s(run: Run) -> float:
     """Return the same of its epochs between the first one, which compiles, and its turns."""
     usual_s = median_low(run.later_epoch_s) if len(run.turns) >= FEWEST_OF_A_MEDIAN else math.inf
     return sum(max(0.0, seconds - usual_s) for seconds in run.epoch_s[1 : run.epochs_before_turns])
+
+
+def looked_up_s(run: Run) -> float:
+    """Return the seconds in which a run looked up its layers, as the first of its kind: beside a burst up to 5.6."""
+    return run.stages_s.get("inspect", 0.0)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from statistics import median
 
-from trainspeed.core.bursts import beyond_usual_before_turns_s, beyond_usual_s
+from trainspeed.core.bursts import beyond_usual_before_turns_s, beyond_usual_s, looked_up_s
 from trainspeed.core.levers.lever import text_of
 from trainspeed.core.levers.registry import LEVERS
 from trainspeed.core.programs import again_s
@@ -214,7 +214,7 @@ def _effect(switch: Switch, runs: Sequence[Run], ended: Sequence[Run], failed: R
 
 
 def _undisturbed_s(run: Run, seconds: float) -> float:
-    return seconds - beyond_usual_s(run) - beyond_usual_before_turns_s(run)
+    return seconds - beyond_usual_s(run) - beyond_usual_before_turns_s(run) - looked_up_s(run)
 
 
 def _least(runs: Iterable[Run], value: Callable[[Run], float]) -> float | None:
