@@ -192,6 +192,17 @@ def test_lines_are_shown_after_every_core_and_before_any_other_look(clock):
     assert shares.of("two") == pytest.approx(SPARE * 60)
 
 
+def test_the_first_lines_of_each_notebook_come_before_a_second_frameworks(clock):
+    """Half of a second framework's line is none, and the next notebook had no time for its first one."""
+    first, second = (group(name, core=False, most=1, block_s=30.0, lines=True) for name in ("quick", "slow"))
+    both = {"one": (group("core"), first, second), "two": (group("core"), first)}
+    plans = {name: StudyPlan(study=name, groups=groups, starts=False) for name, groups in both.items()}
+    budget_s = 2 * (SPARE * 60 + 30 + OVERHEAD_S)
+    shares = Shares(budget_s, {name: p.needs_s for name, p in plans.items()}, clock=clock)
+
+    assert shares.of("one") == pytest.approx(SPARE * 60 + 30)
+
+
 def test_a_notebook_whose_workers_go_on_from_another_one_has_its_time_for_blocks():
     plan = StudyPlan(study="layout", groups=(group("core"),))
     warm = replace(plan, starts=False)

@@ -84,19 +84,21 @@ class StudyPlan:
     def needs_s(self) -> tuple[float, ...]:
         """Seconds that it needs in the order in which the notebooks of a report are given time.
 
-        Until the first comparison of its core is decided; until all of its core is; until its lines are shown; until
-        everything else is shown once; until no single block decides the core; until everything else is decided as well,
-        as far as it may be.
+        Until the first comparison of its core is decided; until all of its core is; until the first of its lines are
+        shown; until all of them are; until everything else is shown once; until no single block decides the core; until
+        everything else is decided as well, as far as it may be.
         """
         around_s = sum(group.blocks_s(0, group.most) for group in self.groups if group.around)
         core = [group for group in self.groups if group.core and not group.around]
         others = [group for group in self.groups if not (group.core or group.around)]
+        lines = [group for group in others if group.lines]
         to_decide = [group for group in core if group.most >= FEWEST][1:]
         first = [group for group in core if group not in to_decide]
         return (
             self.start_s + around_s + SPARE * _needed_s(first, 0, FEWEST),
             SPARE * _needed_s(to_decide, 0, FEWEST),
-            _needed_s([group for group in others if group.lines], 0, 1),
+            _needed_s(lines[:1], 0, 1),
+            _needed_s(lines[1:], 0, 1),
             _needed_s([group for group in others if not group.lines], 0, 1),
             _needed_s(core, FEWEST, STEADY),
             _needed_s([group for group in others if group.most >= FEWEST], 1, FEWEST),
