@@ -6,8 +6,9 @@ from dataclasses import dataclass, field
 
 from fake_runs import BeginsRuns
 from trainspeed.conduct.forked_run import RunOutcome
-from trainspeed.conduct.plan import TrialSet, schedule
+from trainspeed.conduct.plan import TrialSet
 from trainspeed.conduct.runner import Runner
+from trainspeed.conduct.schedule import schedule
 from trainspeed.core.ledger import Ledger
 from trainspeed.core.result import RunResult
 from trainspeed.core.run import Status

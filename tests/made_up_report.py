@@ -17,7 +17,8 @@ import pytest
 import conv2d_data
 import study_data
 from front_data import SESSION
-from trainspeed.conduct.plan import Planned, schedule
+from trainspeed.conduct.plan import Planned
+from trainspeed.conduct.schedule import schedule
 from trainspeed.core.convolution import AnyTrial, Conv2dTrial
 from trainspeed.core.coverage import Coverage, GroupCoverage, append_coverage
 from trainspeed.core.errors import PlanOnly

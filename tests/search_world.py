@@ -9,7 +9,8 @@ from dataclasses import dataclass, field
 from itertools import combinations
 
 from study_data import MACHINE, VERSIONS
-from trainspeed.conduct.plan import Planned, TrialSet, schedule, still_to_do
+from trainspeed.conduct.plan import Planned, TrialSet, still_to_do
+from trainspeed.conduct.schedule import schedule
 from trainspeed.core.levers.lever import Lever
 from trainspeed.core.levers.registry import LEVERS
 from trainspeed.core.run import FINAL, Role, Run, Status

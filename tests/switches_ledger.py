@@ -9,7 +9,7 @@ import matplotlib.pyplot as plt
 import nbformat
 
 from study_data import make_run
-from trainspeed.conduct.plan import schedule
+from trainspeed.conduct.schedule import schedule
 from trainspeed.core.ledger import Ledger
 from trainspeed.report.parameters import TAG, resolve_parameters
 from trainspeed.report.run import NOTEBOOKS

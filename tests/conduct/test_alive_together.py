@@ -10,8 +10,9 @@ import pytest
 from fake_runs import FakeRun
 from trainspeed.conduct.alive_together import AliveTogether
 from trainspeed.conduct.forked_run import RunOutcome
-from trainspeed.conduct.plan import TrialSet, schedule
+from trainspeed.conduct.plan import TrialSet
 from trainspeed.conduct.runner import Runner
+from trainspeed.conduct.schedule import schedule
 from trainspeed.core.ledger import Ledger
 from trainspeed.core.notes import NotAllTogether
 from trainspeed.core.result import RunResult, Turn

@@ -7,8 +7,9 @@ import pytest
 from fake_runs import BeginsRuns
 from study_data import make_trial
 from trainspeed.conduct.forked_run import RunOutcome
-from trainspeed.conduct.plan import TrialSet, schedule
+from trainspeed.conduct.plan import TrialSet
 from trainspeed.conduct.runner import Runner
+from trainspeed.conduct.schedule import schedule
 from trainspeed.core.ledger import Ledger
 from trainspeed.core.notes import GpuBusy, GpuMemoryHeld, GpuTakenMeanwhile
 from trainspeed.core.result import RunResult

@@ -12,8 +12,9 @@ from fake_runs import BeginsRuns
 from study_data import no_use_after
 from trainspeed.conduct.estimates import check_memory, estimates_s, shortage
 from trainspeed.conduct.forked_run import RunOutcome
-from trainspeed.conduct.plan import Planned, TrialSet, check_devices, schedule, still_to_do
+from trainspeed.conduct.plan import Planned, TrialSet, check_devices, still_to_do
 from trainspeed.conduct.runner import Runner
+from trainspeed.conduct.schedule import schedule
 from trainspeed.core.convolution import CPU_LIBRARIES, LIBRARIES, Conv2dTrial
 from trainspeed.core.errors import UserError
 from trainspeed.core.ledger import Ledger

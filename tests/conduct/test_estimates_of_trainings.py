@@ -9,7 +9,8 @@ import pytest
 from study_data import make_run, make_trial
 from trainspeed.conduct.estimates import check_memory, estimates_s, run_s
 from trainspeed.conduct.groups import Pace, groups_of
-from trainspeed.conduct.plan import Planned, TrialSet, schedule
+from trainspeed.conduct.plan import Planned, TrialSet
+from trainspeed.conduct.schedule import schedule
 from trainspeed.conduct.turns import FEW_ROUNDS, ROUNDS, TURN_S
 from trainspeed.core.errors import UserError
 from trainspeed.core.ledger import Ledger

@@ -5,7 +5,8 @@ from collections import Counter
 import pytest
 
 from study_data import make_run, make_trial, no_use_after
-from trainspeed.conduct.plan import Plan, TrialSet, one_per_framework, planner, schedule, still_to_do
+from trainspeed.conduct.plan import Plan, TrialSet, one_per_framework, planner, still_to_do
+from trainspeed.conduct.schedule import schedule
 from trainspeed.core.errors import UserError
 from trainspeed.core.run import Role, Status
 from trainspeed.core.trial import FRAMEWORKS, LAYOUTS, grid

@@ -11,7 +11,8 @@ from fake_runner import TRIALS, FakeWorker, measure_all, runner
 from study_data import no_use_after
 from trainspeed.conduct.context import SHARES_HEAD
 from trainspeed.conduct.forked_run import RunOutcome
-from trainspeed.conduct.plan import TrialSet, schedule, still_to_do
+from trainspeed.conduct.plan import TrialSet, still_to_do
+from trainspeed.conduct.schedule import schedule
 from trainspeed.conduct.turn_plan import TurnPlan
 from trainspeed.conduct.worker_process import Unavailable
 from trainspeed.core.ledger import Ledger

@@ -8,7 +8,8 @@ import pytest
 
 from study_data import make_run
 from trainspeed.conduct import turn_plan
-from trainspeed.conduct.plan import TrialSet, schedule
+from trainspeed.conduct.plan import TrialSet
+from trainspeed.conduct.schedule import schedule
 from trainspeed.conduct.turn_plan import TurnPlan, places_of
 from trainspeed.conduct.turns import FEW_ROUNDS, ROUNDS
 from trainspeed.core.levers.host import ALL_CORES

@@ -12,8 +12,9 @@ from trainspeed.conduct import workers
 from trainspeed.conduct.estimates import IMPORT_S, imports_s
 from trainspeed.conduct.forked_run import RunOutcome
 from trainspeed.conduct.groups import Pace, groups_of
-from trainspeed.conduct.plan import TrialSet, schedule
+from trainspeed.conduct.plan import TrialSet
 from trainspeed.conduct.runner import Runner
+from trainspeed.conduct.schedule import schedule
 from trainspeed.conduct.worker_process import Unavailable
 from trainspeed.conduct.workers import WorkerKind, Workers
 from trainspeed.core.ledger import Ledger

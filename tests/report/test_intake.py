@@ -8,7 +8,7 @@ import pytest
 
 from asking_study import part_of
 from fleet_world import line_of
-from trainspeed.conduct.plan import schedule
+from trainspeed.conduct.schedule import schedule
 from trainspeed.core.ledger import RUNS_FILE, SESSIONS_FILE, Ledger
 from trainspeed.report.intake import Intake
 from trainspeed.report.request import read_sessions

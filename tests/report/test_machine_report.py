@@ -10,7 +10,7 @@ import pytest
 from asking_study import part_of
 from fleet_world import FACTS, FakeCluster, FakeNode, FakeReport
 from trainspeed.conduct.cluster.orders import NodeFacts, Reply, ReportOrder, encode_message
-from trainspeed.conduct.plan import schedule
+from trainspeed.conduct.schedule import schedule
 from trainspeed.core.errors import UserError
 from trainspeed.core.ledger import RUNS_FILE, SESSIONS_FILE, Ledger, append_line
 from trainspeed.report.machine_report import MachineReport, check_nodes

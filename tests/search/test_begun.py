@@ -6,7 +6,7 @@ import pytest
 
 import search_world
 from search_world import START, World, drive, switch, switches
-from trainspeed.conduct.plan import schedule
+from trainspeed.conduct.schedule import schedule
 from trainspeed.core.levers.lever import Lever
 from trainspeed.core.levers.registry import LEVERS
 from trainspeed.core.run import Role

@@ -6,7 +6,7 @@ import pytest
 
 import search_world
 from search_world import START, World, drive, random_world, switch, switches
-from trainspeed.conduct.plan import schedule
+from trainspeed.conduct.schedule import schedule
 from trainspeed.core.run import Role
 from trainspeed.search.candidates import Candidates
 from trainspeed.search.known import ArmGroup, Known

@@ -6,7 +6,8 @@ import pytest
 
 import search_world
 from search_world import START, World, drive, kept, random_world, switch, switches
-from trainspeed.conduct.plan import TrialSet, schedule
+from trainspeed.conduct.plan import TrialSet
+from trainspeed.conduct.schedule import schedule
 from trainspeed.core.levers.lever import Lever
 from trainspeed.core.levers.registry import LEVERS
 from trainspeed.core.run import Role, Status

@@ -12,7 +12,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from trainspeed.conduct.estimates import estimates_s, imports_s
-from trainspeed.conduct.plan import Planned, TrialSet, schedule
+from trainspeed.conduct.plan import Planned, TrialSet
+from trainspeed.conduct.schedule import schedule
 from trainspeed.conduct.timetable import FEWEST
 from trainspeed.conduct.turns import FEW_ROUNDS, ROUNDS, TURN_S
 from trainspeed.core.bursts import FEWEST_OF_A_MEDIAN, beyond_usual_s, looked_up_s

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import inspect
-import random
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, ParamSpec
@@ -13,7 +12,7 @@ from trainspeed.core.convolution import AnyTrial
 from trainspeed.core.errors import EmptyList, UserError, check_name, check_whole
 from trainspeed.core.format import counted
 from trainspeed.core.library_model import check_library_models
-from trainspeed.core.run import AGAIN, Role, Run, Status
+from trainspeed.core.run import Role, Run, Status
 from trainspeed.core.trial import FRAMEWORKS, Trial
 
 P = ParamSpec("P")
@@ -176,63 +175,6 @@ class Planned:
     def kind(self) -> tuple[str, AnyTrial]:
         """Label and trial, which are the same in every block."""
         return self.label, self.trial.spec
-
-
-def schedule(parts: Sequence[TrialSet], seed: int, *, first_group: int = 0) -> tuple[Planned, ...]:
-    """Return every run of a study: block after block, in a random order, and in every second block in reverse.
-
-    The trials of a comparison are neighbours, in random order too. In two blocks each comes once before and once
-    after every other one: what the second run gains or loses, on a device that is warm by then, favours none. The
-    seed alone decides the order. A trial that is in two parts runs once, as part of the first.
-
-    Args:
-        first_group: Number of the first group of each block, where others of the session have had those before.
-    """
-    blocks = [_of_block(parts, block) for block in range(max((part.blocks for part in parts), default=0))]
-    kinds = list(dict.fromkeys(kind for runs in blocks for kind in runs))
-    plan: list[Planned] = []
-    for block, runs in enumerate(blocks):
-        draw = random.Random(f"{seed}:{block // 2}")
-        order = [runs[kind] for kind in draw.sample(kinds, len(kinds)) if kind in runs]
-        first: dict[Any, int] = {}
-        for position, (_, compared) in enumerate(order):
-            first.setdefault(compared, position)
-        order.sort(key=lambda pair: first[pair[1]])
-        if block % 2:
-            order.reverse()
-        names = dict.fromkeys(compared for _, compared in order)
-        numbers = {name: first_group + number for number, name in enumerate(names)}
-        plan += [replace(planned, group=numbers[compared]) for planned, compared in order]
-    return tuple(plan)
-
-
-def _of_block(parts: Sequence[TrialSet], block: int) -> dict[tuple[str, AnyTrial], tuple[Planned, Any]]:
-    """Return label and trial of every run of a block -> the run, and what it shares with those it is compared with."""
-    runs = {}
-    named: set[AnyTrial] = set()
-    for number, part in enumerate(parts):
-        if block < part.blocks:
-            for label, trial in _labelled(part, named):
-                of_set = {"part": number, "lines": part.lines, "across": part.across, "limit_s": part.limit_s}
-                planned = Planned(block=block, label=str(label), trial=trial.in_block(block), **of_set)
-                equal = (item for item in trial.as_dict().items() if item[0] not in part.factors)
-                runs[label, trial] = planned, (number, *equal)
-    return runs
-
-
-def _labelled(part: TrialSet, named: set[AnyTrial]) -> Iterable[tuple[str, AnyTrial]]:
-    for trial in part.trials:
-        if part.label:
-            yield part.label, trial
-            if trial in part.controls:
-                yield AGAIN[Role(part.label)], trial
-        elif trial not in named:
-            named.add(trial)
-            yield (Role.CONTROL if trial in part.controls else Role.DATA), trial
-            if trial in part.controls:
-                yield AGAIN[Role.CONTROL], trial
-    for trial in dict.fromkeys(part.anchors):
-        yield Role.ANCHOR, trial
 
 
 def one_per_framework(trials: Sequence[Trial], frameworks: Sequence[str] | None = None) -> tuple[Trial, ...]:

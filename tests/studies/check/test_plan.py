@@ -7,7 +7,7 @@ import pytest
 
 from trainspeed.conduct.forecast import WORKERS_START_S
 from trainspeed.conduct.groups import Pace, groups_of
-from trainspeed.conduct.plan import schedule
+from trainspeed.conduct.schedule import schedule
 from trainspeed.core.errors import UserError
 from trainspeed.core.paths import ROOT
 from trainspeed.core.phase import EXCHANGE

@@ -7,7 +7,7 @@ import pytest
 
 from scaling_data import make_verdict
 from study_data import make_run
-from trainspeed.conduct.plan import schedule
+from trainspeed.conduct.schedule import schedule
 from trainspeed.core.convolution import Conv2dTrial
 from trainspeed.core.run import Role, Status
 from trainspeed.judge.comparison import Verdict

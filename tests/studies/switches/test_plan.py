@@ -12,7 +12,8 @@ from search_findings import nothing_yet, whole
 from study_data import make_run
 from switches_plan import on_one_core, planned
 from trainspeed.conduct import machine
-from trainspeed.conduct.plan import TrialSet, schedule
+from trainspeed.conduct.plan import TrialSet
+from trainspeed.conduct.schedule import schedule
 from trainspeed.core.errors import UserError
 from trainspeed.core.run import Role
 from trainspeed.core.runs import RunSet
