@@ -59,10 +59,22 @@ def test_what_only_chooses_is_not_evaluated(tmp_path, log):
     """A search says what accuracy costs from its fresh blocks alone; one block of a line tells no accuracies apart."""
     for label in ("screen: 1", "feasible", "recipe", "plain again", ""):
         measure_all(runner(tmp_path, log), TrialSet(trials=TRIALS[:1], blocks=1, label=label))
-    measure_all(runner(tmp_path, log), TrialSet(trials=TRIALS[:1], anchors=TRIALS[:1], blocks=1, lines=True))
+    line = TrialSet(trials=TRIALS[:1], anchors=TRIALS[:1], blocks=1, lines=True)
+    measure_all(runner(tmp_path, log), line)
+    measure_all(runner(tmp_path, log), replace(line, anchors=(), blocks=6))
 
     requests = [entry for entry in log if not isinstance(entry, tuple)]
-    assert [r.evaluate for r in requests] == [False, False, True, False, True, False, False]
+    assert [r.evaluate for r in requests] == [
+        False,
+        False,
+        True,
+        False,
+        True,
+        False,
+        False,
+        True,
+        *[False] * 5,
+    ]
 
 
 @pytest.mark.parametrize(("limit_s", "given_s"), [(None, 9), (2.5, 2.5), (20.0, 9)])

@@ -138,6 +138,16 @@ def test_what_brings_least_for_the_seconds_that_it_adds_goes_first(budget_s, gai
     assert found == tuple(switch(number) for number in sorted(kept_on))
 
 
+def test_what_went_first_comes_back_where_what_went_last_freed_enough():
+    """Four that add a second each, and a compiler that adds six and brings more a second: 5.5 seconds are missing."""
+    costs = Costs(plain_s=5.0, more_s={switch(0): 6.0} | {switch(number): 1.0 for number in range(1, 5)})
+    budget_s = 6 * 1.05 * (15.0 + 4.5)
+    time = TimeLeft(known=EMPTY, costs=costs, confirm=BLOCKS, budget_s=budget_s)
+    gains = {switch(0): 0.6} | {switch(number): 0.05 for number in range(1, 5)}
+
+    assert time.confirmed(switches(5), gains) == switches(5)[1:]
+
+
 def searched(seed, budget_s):
     gains = {0: math.log(1.4), 1: math.log(1.06), 2: math.log(1.025), COMPILER: -math.log(1.02)}
     world = World(gains=gains, run_s=2.3, more_s={COMPILER: 24.0}, sd=0.02, seed=seed, crashes=0.0)

@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import groupby
-from statistics import median
+from statistics import median, median_low
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -137,6 +137,7 @@ class Pace:
     _too_slow: dict[Any, float] = field(default_factory=dict, init=False)
     _median_s: dict[PlannedGroup, float] = field(default_factory=dict, init=False)
     _once_s: dict[PlannedGroup, float] = field(default_factory=dict, init=False)
+    _looked_up_s: dict[PlannedGroup, float] = field(default_factory=dict, init=False)
     _estimates_s: dict[PlannedGroup, _Estimate] = field(default_factory=dict, init=False)
 
     def learn(self, group: PlannedGroup, wall_s: float, runs: Iterable[Run]) -> None:
@@ -156,6 +157,8 @@ class Pace:
         took_s.append(wall_s)
         usual_s.append(max(0.0, wall_s - sum(beyond_usual_s(run) + looked_up_s(run) for run in runs)))
         self._once_s.setdefault(group, sum(run.busy_s - again_s(run) for run in runs))
+        usual_look_s = median_low(map(looked_up_s, runs)) if runs else 0.0
+        self._looked_up_s.setdefault(group, len(runs) * usual_look_s)
         # The first has compiled what later ones take again.
         later_s = max(0.0, usual_s[0] - self._once_s[group])
         enough = len(took_s) > FEWEST_OF_A_MEDIAN
@@ -165,7 +168,7 @@ class Pace:
         """Return about how many seconds the first block of a group takes."""
         if group in self._median_s:
             return self._took_s[group][0]
-        return self._estimate_s(group).first_s * self._ratio(group)
+        return self._estimate_s(group).first_s * self._ratio(group, first=True)
 
     def block_s(self, group: PlannedGroup) -> float:
         """Return about how many seconds a further block of a group takes, which compiles little anew."""
@@ -190,11 +193,14 @@ class Pace:
             self._estimates_s[group] = _Estimate(begin_s + sum(firsts_s), begin_s + sum(laters_s))
         return self._estimates_s[group]
 
-    def _ratio(self, group: PlannedGroup) -> float:
+    def _ratio(self, group: PlannedGroup, *, first: bool = False) -> float:
         """Return how much longer than estimated blocks take: of this group's framework, or of all.
 
         From three groups on it is their median, in which each counts by the seconds that it was estimated at: a burst
         of a neighbour's can make one block several times as long, and says nothing of the next one.
+
+        Args:
+            first: Of a first block, which looks up what ran.
         """
         if (slow := self._too_slow.get(group.model)) is not None:
             return slow
@@ -203,7 +209,7 @@ class Pace:
         # Of a session that goes on, the first block that it measures is a later one.
         estimates = [(self._once_s[one], self._estimate_s(one)) for one in own]
         estimated_s = [estimate.first_s if once_s else estimate.later_s for once_s, estimate in estimates]
-        took_s = [self.block_s(one) + self._once_s[one] for one in own]
+        took_s = [self.block_s(one) + self._once_s[one] + first * self._looked_up_s[one] for one in own]
         if len(own) >= FEWEST_OF_A_MEDIAN and all(estimated_s):
             ratios = np.divide(took_s, estimated_s)
             return float(np.quantile(ratios, 0.5, weights=estimated_s, method="inverted_cdf"))

@@ -36,7 +36,7 @@ class TrialSet:
             alone in its own group, as all others of it failed, is measured on where there is such a trial.
         label: What the trials are for, where they are not compared with each other: see `Role`.
         lines: Whether its trials are the points of lines, which one block shows: a report has time for these before
-            other looks, and they are timed alone, as one block tells no accuracies apart.
+            other looks. With fewer than 6 blocks, which tell no accuracies apart, they are timed alone.
         parameter: The notebook's parameter for the number of blocks; only `blocks` itself must not be 0.
         limit_s: Seconds that a run may take to its first turn and for each turn, where the study allows more.
     Raises:
@@ -154,7 +154,8 @@ class Planned:
     Attributes:
         group: Which of the block's groups it is in, from 0: the runs of a group are compared, and take turns.
         part: Number of its set of trials in the plan.
-        lines, across, limit_s: See `TrialSet`.
+        timed_only: Whether its accuracy is not measured: see `TrialSet.lines`.
+        across, limit_s: See `TrialSet`.
     """
 
     block: int
@@ -162,7 +163,7 @@ class Planned:
     trial: AnyTrial
     group: int = field(default=0, compare=False)
     part: int = field(default=0, compare=False)
-    lines: bool = field(default=False, compare=False)
+    timed_only: bool = field(default=False, compare=False)
     across: tuple[str, ...] = field(default=(), compare=False)
     limit_s: float | None = field(default=None, compare=False)
 

@@ -250,7 +250,7 @@ class Runner:
         self._workers.close()
 
     def _is_evaluated(self, planned: Planned) -> bool:
-        if planned.lines or planned.kind in self._not_evaluated:
+        if planned.timed_only or planned.kind in self._not_evaluated:
             return False
         return Role.of(planned.label) not in TIMED_ONLY and planned.block < self.accuracy_blocks
 

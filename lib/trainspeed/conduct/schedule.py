@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from trainspeed.conduct.plan import Planned, TrialSet
+from trainspeed.conduct.timetable import FEWEST
 from trainspeed.core.convolution import AnyTrial
 from trainspeed.core.run import AGAIN, Role
 
@@ -20,9 +21,10 @@ def schedule(parts: Sequence[TrialSet], seed: int, *, first_group: int = 0) -> t
 
     The trials of a comparison are neighbours, in random order too. In two blocks each comes once before and once
     after every other one: what the second run gains or loses, on a device that is warm by then, favours none. Of
-    several, each has each place equally often: in the next two blocks the order is rotated by one, and is drawn anew
-    once all have had all places. With a draw for each two, one of two equal arms was the middle one of three in all six
-    blocks of a report, where arms were 1 to 3 % slower beside a neighbour than the first and the last.
+    several, each has each place equally often in twice as many blocks as they are: in the next two blocks the order is
+    rotated by one, and is drawn anew once all have had all places. With a draw for each two, one of two equal arms was
+    the middle one of three in all six blocks of a report, where arms were 1 to 3 % slower beside a neighbour than the
+    first and the last.
 
     The seed alone decides the order. A trial that is in two parts runs once, as part of the first.
 
@@ -50,15 +52,20 @@ def _in_order(runs: _Runs, kinds: Sequence[_Kind], seed: int, *, pair: int) -> l
         pair: Number of the two blocks that it is one of.
     """
 
-    def drawn(number: int) -> list[_Kind]:
-        draw = random.Random(f"{seed}:{number}")
-        return [kind for kind in draw.sample(kinds, len(kinds)) if kind in runs]
+    draws: dict[int, dict[Any, list[_Kind]]] = {}
+
+    def drawn(number: int) -> dict[Any, list[_Kind]]:
+        if number not in draws:
+            own = draws.setdefault(number, {})
+            for kind in random.Random(f"{seed}:{number}").sample(kinds, len(kinds)):
+                if kind in runs:
+                    own.setdefault(runs[kind][1], []).append(kind)
+        return draws[number]
 
     found = []
-    for compared in dict.fromkeys(runs[kind][1] for kind in drawn(pair)):
-        count = sum(name == compared for _, name in runs.values())
-        turned = pair % count
-        own = [runs[kind] for kind in drawn(pair - turned) if runs[kind][1] == compared]
+    for compared, arms in drawn(pair).items():
+        turned = pair % len(arms)
+        own = [runs[kind] for kind in drawn(pair - turned)[compared]]
         found += own[turned:] + own[:turned]
     return found
 
@@ -70,7 +77,8 @@ def _of_block(parts: Sequence[TrialSet], block: int) -> _Runs:
     for number, part in enumerate(parts):
         if block < part.blocks:
             for label, trial in _labelled(part, named):
-                of_set = {"part": number, "lines": part.lines, "across": part.across, "limit_s": part.limit_s}
+                of_set = {"part": number, "across": part.across, "limit_s": part.limit_s}
+                of_set["timed_only"] = part.lines and part.blocks < FEWEST
                 planned = Planned(block=block, label=str(label), trial=trial.in_block(block), **of_set)
                 equal = (item for item in trial.as_dict().items() if item[0] not in part.factors)
                 runs[label, trial] = planned, (number, *equal)

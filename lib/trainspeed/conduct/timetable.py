@@ -10,8 +10,8 @@ The order in which time is given out, and the reverse of the order in which grou
    can use it, of the first of them;
 6. one block of what was left out, for a look at it; not of the core, where other notebooks can use the time.
 
-What was left out of the core comes back where others were quicker than expected. Only time decides, never a result,
-so that no verdict can be stopped at when it looks good.
+What was left out of the core comes back where others were quicker than expected, if need be a little late. Only time
+decides, never a result, so that no verdict can be stopped at when it looks good.
 
 A group of the core that was begun and turns out slower than expected may end its 6 blocks after the time, within a
 grace: 5 blocks have no interval, and all their time would be lost. One that cannot have 6 goes no further where
@@ -218,9 +218,9 @@ class Timetable(Generic[G]):
         return self._first(behind) if behind else self._revived(left_s)
 
     def _revived(self, left_s: float) -> G | None:
-        """Return a group of the core that was given up and fits now: others were quicker than expected."""
+        """Return a group of the core that was given up and fits now, or nearly: others were quicker than expected."""
         for group in self._below((g for g in self._open if g.core and g in self._given_up), FEWEST):
-            if self._needed_s([group], FEWEST) <= left_s + REVIVED * self.grace_s:
+            if left_s > 0 and self._needed_s([group], FEWEST) <= left_s + REVIVED * self.grace_s:
                 self._given_up.remove(group)
                 return group
         return None

@@ -23,6 +23,11 @@ def beyond_usual_before_turns_s(run: Run) -> float:
     return sum(max(0.0, seconds - usual_s) for seconds in run.epoch_s[1 : run.epochs_before_turns])
 
 
+def undisturbed_s(run: Run) -> float:
+    """Return the seconds that a run was busy, without what bursts took of its epochs after the first."""
+    return run.busy_s - beyond_usual_s(run) - beyond_usual_before_turns_s(run)
+
+
 def looked_up_s(run: Run) -> float:
     """Return the seconds in which a run looked up its layers, as the first of its kind: beside a burst up to 5.6."""
     return run.stages_s.get("inspect", 0.0)

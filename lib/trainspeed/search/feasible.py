@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from statistics import median
 
-from trainspeed.core.bursts import beyond_usual_before_turns_s, beyond_usual_s, looked_up_s
+from trainspeed.core.bursts import looked_up_s, undisturbed_s
 from trainspeed.core.levers.lever import text_of
 from trainspeed.core.levers.registry import LEVERS
 from trainspeed.core.programs import again_s
@@ -125,9 +125,9 @@ def feasible(
         alone=pair if pair and pair.blocks else None,
         # Others' bursts only add. In one look of two, one that lasted for seconds doubled what bf16 took, and fresh
         # blocks did without it for lack of time.
-        cost_s=_least(ended, lambda run: _undisturbed_s(run, run.busy_s)),
-        again_s=_least(ended, lambda run: _undisturbed_s(run, again_s(run))),
-        plain_cost_s=_median(plain, lambda run: _undisturbed_s(run, again_s(run)) or None),
+        cost_s=_least(ended, undisturbed_s),
+        again_s=_least(ended, _again_s),
+        plain_cost_s=_median(plain, lambda run: _again_s(run) or None),
         first_epoch_s=_median(timed or ended, lambda run: run.first_epoch_s),
         plain_first_epoch_s=_median(plain_timed, lambda run: run.first_epoch_s),
         epoch_s=_median(ended, lambda run: run.median_epoch_s),
@@ -213,8 +213,8 @@ def _effect(switch: Switch, runs: Sequence[Run], ended: Sequence[Run], failed: R
     return next(effect for effect in (Effect.UNSEEN, Effect.UNKNOWN, Effect.SEEN) if effect in found)
 
 
-def _undisturbed_s(run: Run, seconds: float) -> float:
-    return seconds - beyond_usual_s(run) - beyond_usual_before_turns_s(run) - looked_up_s(run)
+def _again_s(run: Run) -> float:
+    return undisturbed_s(run) - (run.busy_s - again_s(run)) - looked_up_s(run)
 
 
 def _least(runs: Iterable[Run], value: Callable[[Run], float]) -> float | None:

@@ -133,12 +133,16 @@ class TimeLeft:
         Args:
             gains: Switch -> logarithm of its speed-up, as estimated so far.
         """
-        more_s, on = self.costs.more_s, switches
+        more_s, on, gone = self.costs.more_s, switches, []
         longer = (switch for switch in switches if more_s.get(switch))
         for switch in sorted(longer, key=lambda s: (gains.get(s, 0.0) / more_s[s], -more_s[s])):
             if self._fewest_fresh_s(on) <= self._last_s:
                 break
             on = without_switches(on, [switch])
+            gone.append(switch)
+        for switch in reversed(gone):  # what goes last may free enough for some that went before
+            more = tuple(s for s in switches if s in (*on, switch))
+            on = more if self._fewest_fresh_s(more) <= self._last_s else on
         return on or switches
 
     def takes_a_try(self, switches: Set) -> bool:

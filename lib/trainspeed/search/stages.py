@@ -13,7 +13,7 @@ from functools import cached_property
 from statistics import fmean
 
 from trainspeed.conduct.plan import TrialSet
-from trainspeed.core.bursts import beyond_usual_s
+from trainspeed.core.bursts import undisturbed_s
 from trainspeed.core.run import Role
 from trainspeed.core.trial import Trial
 from trainspeed.judge.verdict import MIN_BLOCKS
@@ -150,7 +150,7 @@ class Stages(Entrants):
             if self._columns and self._screened:
                 yield screen_groups(known, self._screened, self._columns)
             yield from self._more_looks()
-        # A try may take the time in which the longest of a set would be confirmed: then rounds are of the others.
+        # A try may take the time in which all of a set would be confirmed: then rounds are of the others.
         is_cut = set(self._confirmable) < set(self.promising)
         if not known.of(Role.TOGGLE) and (is_cut or not known.of(Role.TOGETHER)):
             yield from self._rounds()
@@ -166,7 +166,7 @@ class Stages(Entrants):
             return
         for group in groups:
             runs = [one.run.busy_s for one in self.known.ran]
-            usual_s = [one.run.busy_s - beyond_usual_s(one.run) for one in self.known.ran]
+            usual_s = [undisturbed_s(one.run) for one in self.known.ran]
             ahead = len(group.arms) + TOGETHER_RUNS + 3 * min(MIN_BLOCKS, self.confirm_blocks)
             if not runs or SPARE * (sum(runs) + fmean(usual_s) * ahead) <= self.budget_s:
                 yield [replace(group, limit_s=max(LEAST_LOOK_S, LOOK_SHARE * self.budget_s))]

@@ -47,7 +47,7 @@ class PlannedRun(msgspec.Struct, kw_only=True, frozen=True):
     label: str
     trial: dict[str, Any]
     group: int = 0
-    lines: bool = False
+    timed_only: bool = False
     limit_s: float | None = None
 
     @classmethod
@@ -58,7 +58,7 @@ class PlannedRun(msgspec.Struct, kw_only=True, frozen=True):
             label=planned.label,
             trial=planned.trial.as_dict(),
             group=planned.group,
-            lines=planned.lines,
+            timed_only=planned.timed_only,
             limit_s=planned.limit_s,
         )
 
@@ -69,7 +69,7 @@ class PlannedRun(msgspec.Struct, kw_only=True, frozen=True):
             label=self.label,
             trial=trial_from_dict(self.trial),
             group=self.group,
-            lines=self.lines,
+            timed_only=self.timed_only,
             limit_s=self.limit_s,
         )
 
