@@ -78,7 +78,7 @@ def tiny_folder(made: Path, *names: str) -> Path:
     for name in names or ("amp", "layout", "summary"):
         write(made, name)
     (made / "presets").mkdir()
-    (made / "presets/quick.yaml").write_text("layout: {blocks: 8}\n")
+    (made / "presets/quick.yaml").write_text("amp: {}\nlayout: {blocks: 8}\n")
     (made / "presets/standard.yaml").write_text("")
     return made
 

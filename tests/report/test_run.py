@@ -15,7 +15,7 @@ from trainspeed.report.run import report
 def test_runs_every_notebook_with_the_presets_parameters_and_the_summary_last(kernels, folder, out, capsys):
     assert report(out=out, folder=folder) == 0
 
-    assert kernels.names == ["layout", "amp", "summary"]
+    assert kernels.names == ["amp", "layout", "summary"]
     parameters, environment = kernels.of("layout")
     assert parameters == {"blocks": 8, "batch_sizes": [32, 64]}
     (line,) = lines(out / "sessions.jsonl")
@@ -27,7 +27,7 @@ def test_runs_every_notebook_with_the_presets_parameters_and_the_summary_last(ke
         "TRAINSPEED_SESSION": line["session"],
     }
     assert line["parameters"]["layout"] == parameters
-    assert line["notebooks"] == ["layout", "amp", "summary"]
+    assert line["notebooks"] == ["amp", "layout", "summary"]
     asked = {"session", "preset", "notebooks", "parameters", "started_at", "version"}
     assert set(line) == asked | {"budget_s", "weights", "reserved_s"}
     printed = capsys.readouterr().out
@@ -89,7 +89,7 @@ def test_a_folder_without_a_summary_has_no_front_page(kernels, tmp_path, out):
 
     assert report(out=out, folder=folder) == 0
 
-    assert kernels.names == ["layout", "amp"]
+    assert kernels.names == ["amp", "layout"]
     assert (out / "layout.html").exists() and not (out / "index.html").exists()
 
 
