@@ -19,10 +19,8 @@ HERE = Path(__file__).parent
 # Of fresh processes, each with luck of its own with memory: a fused optimizer was seen to gain 7 % in one pair of
 # processes and 19 % in another.
 SETS, ROUNDS = 17, 8  # of 8 sets, the interval would be from the least ratio to the greatest
-SHORT_TURN_S, SHORT_TURN_EPOCHS = (
-    0.4,
-    5,
-)  # of a turn, at least: many short ones see more of what disturbs them
+# Of a turn, at least: many short ones see more of what disturbs them.
+SHORT_TURN_S, SHORT_TURN_EPOCHS = 0.4, 5
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -58,7 +58,7 @@ Written by `make bench`; `python benchmarks/run.py` followed by a part's name me
 others. The programs of a comparison with a bare script train side by side and take turns of {TURN_S} s or \
 {TURN_EPOCHS} epochs ({SHORT_TURN_S} s or {SHORT_TURN_EPOCHS} where there are {SETS} sets of processes), in a random \
 order in each round, while the others are stopped; from 2026-11-26 on they start in one, too, behind one that is not \
-measured, and from 2026-11-29 on all have the same pages of memory and thresholds of malloc; ratios of the turns' \
+measured, and from 2026-11-29 on, but beside the best of a search, in the same pages of memory; ratios of the turns' \
 median epochs, paired by round, with their 95 % interval. What has an \
 interval is met where the whole interval is as wanted, not met where none of it is, and else undecided; what is \
 counted, such as planted effects that were found, is met by its count. On one core \
@@ -168,7 +168,7 @@ def work_of(case: Case) -> str:
     work = case.trial
     return (
         f"{case.name}: {work.model}, batch {work.batch_size}, epochs of {work.images_per_epoch} images of "
-        f"{work.image_size} px, {case.sets * case.rounds} rounds in {case.sets} set(s) of processes"
+        f"{work.image_size} px, {case.sets * case.rounds} rounds in {case.sets} set(s) of processes."
     )
 
 

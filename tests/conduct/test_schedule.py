@@ -19,7 +19,7 @@ def orders(arms: int, blocks: int, seed: int) -> list[list[int]]:
 @pytest.mark.parametrize("seed", [0, 1, 7])
 @pytest.mark.parametrize("arms", [2, 3, 4, 5])
 def test_each_arm_has_each_place_equally_often(seed, arms):
-    """One of two equal arms had been the middle one of three in six of six blocks, where it was 1 to 3 % slower."""
+    """One of two equal arms had been the middle one of three in six of six blocks, and up to 3 % slower."""
     found = orders(arms, 2 * arms, seed)
 
     for place in range(arms):

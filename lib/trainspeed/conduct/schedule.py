@@ -23,8 +23,7 @@ def schedule(parts: Sequence[TrialSet], seed: int, *, first_group: int = 0) -> t
     after every other one: what the second run gains or loses, on a device that is warm by then, favours none. Of
     several, each has each place equally often in twice as many blocks as they are: in the next two blocks the order is
     rotated by one, and is drawn anew once all have had all places. With a draw for each two, one of two equal arms was
-    the middle one of three in all six blocks of a report, where arms were 1 to 3 % slower beside a neighbour than the
-    first and the last.
+    the middle one of three in all six blocks of a report, and up to 3 % slower than the other beside a neighbour.
 
     The seed alone decides the order. A trial that is in two parts runs once, as part of the first.
 
