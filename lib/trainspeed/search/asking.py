@@ -36,7 +36,8 @@ class Asking:
     def __call__(self, runs: Sequence[Run]) -> list[TrialSet]:
         """Return what to measure next, given the runs so far: `Plan.more`.
 
-        What a search that is over left of its share is for those that go on.
+        What a search that is over left of its share is for those that go on. What is on already says nothing of what
+        to switch on, so it waits until every search has had its fresh blocks.
         """
         going, known, share_s = continued(self.searches, runs), frozenset(self.asked), self.share_s(runs)
         if share_s is not None:
@@ -48,7 +49,8 @@ class Asking:
             left_s = max(0.0, sum(share_s - spent_s(search.known) for search in over))
             each_s = share_s + left_s / len(longer)
             wanted = [replace(search, budget_s=each_s).wanted(known) for search in longer]
-        sets = [part for own in wanted for part in own]
+        every = [part for own in wanted for part in own]
+        sets = [part for part in every if part.label != Role.SLOW_WAY] or every
         self.asked |= {(part.label, trial) for part in sets for trial in part.trials}
         return sets
 
