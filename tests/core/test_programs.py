@@ -56,6 +56,7 @@ def test_the_first_block_tells_what_compiling_takes(label, block, anew):
     ("changed", "saved_s"),
     [
         ({}, 20.0 * SHARE["torch"]),
+        ({"epoch_s": (21.0, 6.0, 1.0, 1.0)}, 20.0 * SHARE["torch"]),  # a burst had the second one
         ({"trial": JAX}, 22.0 * SHARE["jax"]),  # it compiles as it builds, too
         ({"compiled_anew": False}, 0.0),
         ({"machine": {"device": "gpu"}}, 0.0),

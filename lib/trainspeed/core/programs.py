@@ -9,6 +9,8 @@ weights, and nothing in them is chosen by timing either.
 
 from __future__ import annotations
 
+from statistics import median_low
+
 from trainspeed.core.convolution import AnyTrial
 from trainspeed.core.run import OF_SEARCH, Role, Run
 from trainspeed.core.trial import Trial
@@ -57,7 +59,8 @@ def again_s(run: Run) -> float:
     trial = run.trial
     if not run.compiled_anew or not makes_programs(trial, run.machine.get("device", "")):
         return run.busy_s
-    compiling_s = max(0.0, run.epoch_s[0] - run.epoch_s[1]) if len(run.epoch_s) > 1 else 0.0
+    # The lower median: a burst may have had the second epoch.
+    compiling_s = max(0.0, run.epoch_s[0] - median_low(later)) if (later := run.later_epoch_s) else 0.0
     if trial.framework == COMPILES_AS_IT_BUILDS:
         compiling_s += run.stages_s.get("build", 0.0)
     return run.busy_s - SHARE[trial.framework] * compiling_s
