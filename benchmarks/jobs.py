@@ -34,8 +34,7 @@ ZOO_LIMIT_S = 720.0  # of a model of a library, its search among them
 # Sets of fresh processes, each with luck of its own; `best` drops the slower scripts by a set before these, which
 # counts for nothing else.
 SETS = 9
-BEST_SETS = 20  # luck scatters by 2 to 3 % between sets: of 9, the interval is as wide as that
-COMPILED_SETS = 30  # of PyTorch, where 20 left an interval of 2.3 %, which reached over what is wanted
+BEST_SETS = 20  # luck scattered by 2 to 3 % between sets, before all had huge pages
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,7 +70,7 @@ JOBS = {
         script="best_torch.py",
         levers=(*QUICK_LEVERS, "compile", "compile_scope=with_loss"),  # as the script has the loss compiled
         search_s=COMPILER_S,
-        sets=COMPILED_SETS,
+        sets=BEST_SETS,
     ),
     "tensorflow": Job(
         framework="tensorflow",

@@ -9,11 +9,11 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from functools import partial
+from functools import partial, reduce
 from pathlib import Path
 
 from bounds import met
-from cases import SHORT_TURN_S
+from cases import SHORT_TURN_S, as_ours, huge_pages
 from jobs import JOBS, QUICK_LEVERS, SEEDS_S, SETS, ZOO_JOBS, Job
 from levers import ratio
 from ours import Ours
@@ -24,7 +24,6 @@ from trainspeed.conduct.machine import find_interpreter
 from trainspeed.conduct.study import measure
 from trainspeed.core.format import counted, minutes
 from trainspeed.core.ledger import Ledger
-from trainspeed.core.levers.host import MALLOC_THRESHOLDS
 from trainspeed.core.trial import Trial
 from trainspeed.judge.verdict import MARGIN, MIN_BLOCKS, judge
 from trainspeed.search.findings import Findings
@@ -214,14 +213,18 @@ def seeds(measured: Measure, amount: Amount = USUAL) -> list[str]:
 def _programs(
     job: Job, trials: Mapping[str, Trial], by_hand: Sequence[str] = ("by hand",)
 ) -> dict[str, Program]:
-    """Return the scripts by hand, of which one like the first sets the pace, and a run of each trial."""
+    """Return the scripts by hand, of which one like the first sets the pace, and a run of each trial.
+
+    All have huge pages where one may ask for them, whatever the search kept: see `cases.huge_pages`.
+    """
     work = tuple(job.work[name] for name in ("batch_size", "images_per_epoch", "image_size"))
-    environment = MALLOC_THRESHOLDS | LOWERS_ANEW
+    environment = as_ours() | LOWERS_ANEW
     bare = partial(Bare, job.framework, str(HERE / job.script), work, environment=environment)
     programs: dict[str, Program] = {name: bare(extras=job.by_hand[name]) for name in by_hand}
     first: Ours | None = None
     for name, trial in trials.items():
-        programs[name] = Ours(trial.in_block(0), ROUNDS, sibling=first)
+        own = reduce(lambda trial, page: trial.pulled(*page), huge_pages(), trial)
+        programs[name] = Ours(own.in_block(0), ROUNDS, sibling=first)
         first = first or programs[name]
     return programs
 
