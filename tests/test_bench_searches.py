@@ -74,7 +74,7 @@ def test_slow_scripts_are_dropped_by_a_set_that_counts_for_nothing_else(searches
         {"by hand", *BY_HAND},
         {"plain", "found", "by hand, bf16"},
     ]
-    assert [names[0] for names in asked] == [1, 30, 1, 20]
+    assert [names[0] for names in asked] == [1, 20, 1, 20]
     assert "the script (by hand, bf16) / plain | 1.667 (" in rows[1]
 
 

@@ -247,6 +247,16 @@ def test_what_a_first_block_looked_up_says_nothing_of_further_blocks():
     assert (pace.first_s(one), pace.block_s(one)) == (12.0, 8.0)
 
 
+@pytest.mark.parametrize(("device", "later_s"), [("cpu", 8.0), ("gpu", 4.0)])
+def test_what_arms_look_up_at_once_takes_its_time_once(monkeypatch, device, later_s):
+    monkeypatch.setattr("trainspeed.conduct.groups.usable_cores", lambda: (0, 1))
+    two = groups_of([pairs("cnn10", blocks=6)], [""], [True], seed=0)[0]
+    pace = Pace((), device)
+    pace.learn(two, 12.0, [make_run(stages_s={"train": 4.0, "inspect": 4.0}) for _ in range(2)])
+
+    assert (pace.first_s(two), pace.block_s(two)) == (12.0, later_s)
+
+
 def test_a_framework_that_is_missing_has_no_blocks_and_none_for_want_of_time(workers, tmp_path, monkeypatch):
     monkeypatch.setattr(
         "trainspeed.conduct.start.find_interpreter", lambda name: None if name == "tensorflow" else "python"

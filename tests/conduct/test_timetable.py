@@ -122,6 +122,13 @@ def test_what_was_given_up_may_end_a_little_late_rather_than_leave_its_time_to_l
     assert counts(table)["core 1"] == second
 
 
+def test_one_block_that_gives_no_interval_does_not_end_late():
+    look = FakeGroup("look", most=1)
+    table, _, _ = spend([*cores(1), look], 7 * CORE_S - 9.0, grace_s=40.0)
+
+    assert counts(table) == {"core 0": 6, "look": 0}
+
+
 def test_a_study_is_never_empty():
     table, _, _ = spend([*cores(2), *others(1)], 0.1)
 

@@ -20,6 +20,7 @@ from trainspeed.core.bursts import FEWEST_OF_A_MEDIAN, beyond_usual_s, looked_up
 from trainspeed.core.convolution import AnyTrial
 from trainspeed.core.programs import again_s
 from trainspeed.core.run import Run, Status
+from trainspeed.sensors.processes import usable_cores
 
 LEAST_S = 0.1  # of an estimate that is compared with
 
@@ -155,10 +156,13 @@ class Pace:
         if any(run.status is Status.OK for run in runs):
             self._worked.add(group)
         took_s.append(wall_s)
-        usual_s.append(max(0.0, wall_s - sum(beyond_usual_s(run) + looked_up_s(run) for run in runs)))
+        # Turns come one at a time; on a CPU as many arms look up at once as it has cores.
+        at_once = max(1, min(len(runs), len(usable_cores()))) if self.device == "cpu" else 1
+        not_usual_s = sum(beyond_usual_s(run) + looked_up_s(run) / at_once for run in runs)
+        usual_s.append(max(0.0, wall_s - not_usual_s))
         self._once_s.setdefault(group, sum(run.busy_s - again_s(run) for run in runs))
         usual_look_s = median_low(map(looked_up_s, runs)) if runs else 0.0
-        self._looked_up_s.setdefault(group, len(runs) * usual_look_s)
+        self._looked_up_s.setdefault(group, len(runs) / at_once * usual_look_s)
         # The first has compiled what later ones take again.
         later_s = max(0.0, usual_s[0] - self._once_s[group])
         enough = len(took_s) > FEWEST_OF_A_MEDIAN

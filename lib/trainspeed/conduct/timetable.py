@@ -220,7 +220,8 @@ class Timetable(Generic[G]):
     def _revived(self, left_s: float) -> G | None:
         """Return a group of the core that was given up and fits now, or nearly: others were quicker than expected."""
         for group in self._below((g for g in self._open if g.core and g in self._given_up), FEWEST):
-            if left_s > 0 and self._needed_s([group], FEWEST) <= left_s + REVIVED * self.grace_s:
+            late_s = REVIVED * self.grace_s if group.most >= FEWEST else 0.0
+            if left_s > 0 and self._needed_s([group], FEWEST) <= left_s + late_s:
                 self._given_up.remove(group)
                 return group
         return None

@@ -29,5 +29,5 @@ def undisturbed_s(run: Run) -> float:
 
 
 def looked_up_s(run: Run) -> float:
-    """Return the seconds in which a run looked up its layers, as the first of its kind: beside a burst up to 5.6."""
+    """Return the seconds in which a run looked up what ran: of the first of its kind, with its layers, up to 5.6."""
     return run.stages_s.get("inspect", 0.0)

@@ -43,16 +43,22 @@ class Asking:
         if share_s is not None:
             going = [replace(search, budget_s=share_s) for search in going]
         wanted = [search.wanted(known) for search in going]
-        over = [search for search, own in zip(going, wanted, strict=True) if not own]
-        longer = [search for search, own in zip(going, wanted, strict=True) if own]
+        over = [search for search, own in zip(going, wanted, strict=True) if _only_waits(own)]
+        longer = [search for search, own in zip(going, wanted, strict=True) if not _only_waits(own)]
         if share_s is not None and over and longer:
             left_s = max(0.0, sum(share_s - spent_s(search.known) for search in over))
             each_s = share_s + left_s / len(longer)
-            wanted = [replace(search, budget_s=each_s).wanted(known) for search in longer]
+            waiting = [own for own in wanted if _only_waits(own)]
+            wanted = [*waiting, *(replace(search, budget_s=each_s).wanted(known) for search in longer)]
         every = [part for own in wanted for part in own]
-        sets = [part for part in every if part.label != Role.SLOW_WAY] or every
+        sets = [part for part in every if not _only_waits([part])] or every
         self.asked |= {(part.label, trial) for part in sets for trial in part.trials}
         return sets
+
+
+def _only_waits(wanted: Iterable[TrialSet]) -> bool:
+    """Whether a search that wants these is over, but for what is on already."""
+    return all(part.label == Role.SLOW_WAY for part in wanted)
 
 
 def continued(searches: Iterable[Search], runs: Sequence[Run]) -> list[Search]:

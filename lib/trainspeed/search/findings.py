@@ -87,8 +87,8 @@ class Feasible:
         seen: Lever -> (value seen, how), of each lever that it sets and that is no field.
         alone: Speed-up over the plain trial; with too few blocks for an interval.
         cost_s: Seconds that a run of it takes at least, without waits and what a burst took of its later epochs.
-        again_s: Seconds that later ones take at least, which compile less anew: see `programs`.
-        plain_cost_s: Seconds that later runs of the plain trial take, likewise: median, as most of a search are its.
+        again_s: Seconds that later ones take at least, which compile less anew, see `programs`, and look up less.
+        plain_cost_s: Seconds that later runs of the plain trial take: median, as most of a search are its.
         first_epoch_s, plain_first_epoch_s: Seconds of the first epoch, with tracing and compiling, of the blocks in
             which both have it; the plain trial's is None where there is no such block.
         epoch_s, plain_epoch_s: Seconds of a later epoch.
