@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 
 from search_findings import LAST, whole
-from study_data import make_run
+from study_data import make_run, make_trial
 from test_bench import BENCHMARKS, load
+from trainspeed.core.levers.registry import LEVERS
 from trainspeed.core.runs import RunSet
 from trainspeed.search.switch import combined
 
@@ -166,6 +167,16 @@ def test_scripts_lower_their_graphs_as_our_runs_do(searches):
     programs = searches._programs(searches.JOBS["torch"], {})
 
     assert {*searches.LOWERS_ANEW.items()} <= {*programs["by hand"]._environment.items()}
+
+
+def test_all_programs_have_huge_pages_where_one_may_ask_for_them(searches, monkeypatch):
+    monkeypatch.setattr(sys.modules["cases"], "huge_pages_mode", lambda: "madvise")
+    trials = {"plain": make_trial(), "found": make_trial(precision="bf16")}
+    programs = searches._programs(searches.JOBS["torch"], trials)
+
+    asked = LEVERS["huge_pages"].environment["on"]
+    assert asked.items() <= programs["by hand"]._environment.items()
+    assert [programs[name].environment for name in trials] == [asked, asked]
 
 
 def test_a_search_that_came_to_its_end_is_kept_for_sets_that_are_measured_anew(searches, monkeypatch):

@@ -51,7 +51,7 @@ class Asking:
             waiting = [own for own in wanted if _only_waits(own)]
             wanted = [*waiting, *(replace(search, budget_s=each_s).wanted(known) for search in longer)]
         every = [part for own in wanted for part in own]
-        sets = [part for part in every if not _only_waits([part])] or every
+        sets = [part for part in every if part.label != Role.SLOW_WAY] or every
         self.asked |= {(part.label, trial) for part in sets for trial in part.trials}
         return sets
 
