@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-import turns
 from ours import Ours
 from programs import Bare, Monitored, Program
 from trainspeed.core.levers.host import MALLOC_THRESHOLDS
@@ -30,10 +29,6 @@ class Case:
     Attributes:
         script: In this folder; prints the seconds of each epoch, a line each.
         launcher: Arguments of the interpreter before the script.
-        sets: Of fresh processes: each has its own luck with memory, which turns alone would not show. One
-            where tracing takes longer than the turns.
-        rounds: Turns of each program in a set.
-        turn_s, turn_epochs: Of a turn, at least.
         fork: Whether to look at what the fork costs, too.
     """
 
@@ -41,10 +36,6 @@ class Case:
     trial: Trial
     script: str
     launcher: tuple[str, ...] = ()
-    sets: int = 1
-    rounds: int = 22
-    turn_s: float = turns.TURN_S
-    turn_epochs: int = turns.TURN_EPOCHS
     fork: bool = False
 
     @property
@@ -60,8 +51,8 @@ class Case:
     def programs(self) -> dict[str, Program]:
         """The bare script twice, the forked run, and where it is looked at the plain process."""
         own = replace(self.trial, levers=tuple(huge_pages()))
-        programs = {"bare": self.bare(), "again": self.bare(), "forked": Ours(own, self.rounds)}
-        return programs | ({"plain": Ours(own, self.rounds, plain=True)} if self.fork else {})
+        programs = {"bare": self.bare(), "again": self.bare(), "forked": Ours(own, ROUNDS)}
+        return programs | ({"plain": Ours(own, ROUNDS, plain=True)} if self.fork else {})
 
 
 # The work that the bare scripts do too: small, so that a turn of some seconds holds several epochs.
@@ -87,21 +78,18 @@ def trial(framework: str, layout: str, **work: Any) -> Trial:
     return Trial(framework=framework, layout=layout, epochs=3, dataset="digits", **work).in_block(0)
 
 
-IN_SETS = {"sets": SETS, "rounds": ROUNDS, "turn_s": SHORT_TURN_S, "turn_epochs": SHORT_TURN_EPOCHS}
 CASES = [
     Case(
         name="torch",
         trial=trial("torch", "channels_first", **SMALL),
         script="bare_torch.py",
         fork=True,
-        **IN_SETS,
     ),
     Case(
         name="tensorflow",
         trial=trial("tensorflow", "channels_last", **SMALL),
         script="bare_tensorflow.py",
         fork=True,
-        **IN_SETS,
     ),
     Case(
         name="torch ddp on 2 CPU devices",
@@ -111,8 +99,6 @@ CASES = [
         ),
         script="bare_ddp.py",
         launcher=("-m", "torch.distributed.run", "--nproc-per-node", "2"),
-        sets=12,
-        rounds=2,
     ),
     Case(
         name="tensorflow mirrored on 2 CPU devices",
@@ -123,7 +109,6 @@ CASES = [
         name="timm resnet50",
         trial=trial("torch", "channels_last", **ZOO, model="resnet50", batch_size=4, images_per_epoch=4),
         script="bare_timm.py",
-        rounds=16,
     ),
     Case(
         name="keras.applications mobilenet",
@@ -131,6 +116,5 @@ CASES = [
             "tensorflow", "channels_last", **ZOO, model="mobilenet", batch_size=8, images_per_epoch=16
         ),
         script="bare_keras_zoo.py",
-        rounds=16,
     ),
 ]

@@ -35,7 +35,7 @@ import reports
 import searches
 import worlds
 from bounds import Interval, met
-from cases import CASES, SETS, SHORT_TURN_EPOCHS, SHORT_TURN_S, Case
+from cases import CASES, ROUNDS, SETS, SHORT_TURN_EPOCHS, SHORT_TURN_S, Case
 from levers import ratio
 from ours import Worker
 from programs import Program, take_turns
@@ -103,16 +103,16 @@ def turns_of(
 
 def against_bare(case: Case) -> list[str]:
     """Epochs of a forked run and of the bare script, and the bare script twice."""
-    lengths = {"turn_s": case.turn_s, "turn_epochs": case.turn_epochs}
-    seconds = turns_of(case.programs, sets=case.sets, rounds=case.rounds, **lengths)
+    lengths = {"turn_s": SHORT_TURN_S, "turn_epochs": SHORT_TURN_EPOCHS}
+    seconds = turns_of(case.programs, sets=SETS, rounds=ROUNDS, **lengths)
     bare = [math.sqrt(one * two) for one, two in zip(seconds["bare"], seconds["again"], strict=True)]
     throughput = judge(bare, seconds["forked"])
     noise = judge(seconds["bare"], seconds["again"])
     rows = [
         f"| {case.name}: throughput of a measured epoch / bare script | {ratio(throughput)} | at least {ENOUGH} | "
         f"{met(throughput, at_least=ENOUGH)} |",
-        f"| {case.name}: the bare script against itself (A/A) | {ratio(noise)}, {noise.blocks} "
-        f"{'sets of processes' if case.sets >= MIN_BLOCKS else 'rounds'} | the resolution | |",
+        f"| {case.name}: the bare script against itself (A/A) | {ratio(noise)}, {noise.blocks} sets of "
+        "processes | the resolution | |",
     ]
     if not case.fork:
         return rows
@@ -169,7 +169,7 @@ def work_of(case: Case) -> str:
     work = case.trial
     return (
         f"{case.name}: {work.model}, batch {work.batch_size}, epochs of {work.images_per_epoch} images of "
-        f"{work.image_size} px, {case.sets * case.rounds} rounds in {case.sets} set(s) of processes."
+        f"{work.image_size} px, {SETS * ROUNDS} rounds in {SETS} sets of processes."
     )
 
 
