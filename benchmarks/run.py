@@ -55,14 +55,13 @@ OF_SETS = ("lever ", "best ", "seeds", "zoo ")  # parts of many sets of processe
 INTRODUCTION = f"""# Benchmarks of Trainspeed itself
 
 Written by `make bench`; `python benchmarks/run.py` followed by a part's name measures that part anew and leaves the \
-others. The programs of a comparison with a bare script train side by side and take turns of {TURN_S} s or \
-{TURN_EPOCHS} epochs ({SHORT_TURN_S} s or {SHORT_TURN_EPOCHS} where there are {SETS} sets of processes, {SHORT_TURN_S} \
-s or {searches.TURN_EPOCHS} beside what a search found), in a random order in each round, while the others are \
-stopped; from 2026-11-26 on they start in one, too, behind one that is not measured, and from 2026-11-29 on with \
-huge pages, where one may ask for them, as it is luck which small ones a process gets; ratios of the turns' \
-median epochs, paired by round, with their 95 % interval. What has an interval is met where the \
-whole interval is as wanted, not met where none of it is, and else undecided; what is counted, such as planted \
-effects that were found, is met by its count. On one core where nothing else is said. \
+others. The programs of a comparison with a bare script train side by side and take turns of {SHORT_TURN_S} s or \
+{SHORT_TURN_EPOCHS} epochs ({searches.TURN_EPOCHS} beside what a search found; {TURN_S} s or {TURN_EPOCHS} with the \
+monitor), in a random order in each round, while the others are stopped; from 2026-11-26 on they start in one, too, \
+behind one that is not measured, and from 2026-11-29 on with huge pages, where one may ask for them, as it is luck \
+which small ones a process gets; ratios of the turns' median epochs, paired by round, with their 95 % interval. What \
+has an interval is met where the whole interval is as wanted, not met where none of it is, and else undecided; what is \
+counted, such as planted effects that were found, is met by its count. On one core where nothing else is said. \
 How the protocol of turns itself is proved: `benchmarks/protocol.py`.
 """
 
@@ -103,8 +102,9 @@ def turns_of(
 
 def against_bare(case: Case) -> list[str]:
     """Epochs of a forked run and of the bare script, and the bare script twice."""
-    lengths = {"turn_s": SHORT_TURN_S, "turn_epochs": SHORT_TURN_EPOCHS}
-    seconds = turns_of(case.programs, sets=SETS, rounds=ROUNDS, **lengths)
+    seconds = turns_of(
+        case.programs, sets=SETS, rounds=ROUNDS, turn_s=SHORT_TURN_S, turn_epochs=SHORT_TURN_EPOCHS
+    )
     bare = [math.sqrt(one * two) for one, two in zip(seconds["bare"], seconds["again"], strict=True)]
     throughput = judge(bare, seconds["forked"])
     noise = judge(seconds["bare"], seconds["again"])
