@@ -44,6 +44,7 @@ from trainspeed.core import format
         (format.gigabytes(2.5e9, 1), "2.5 GB"),
         (format.usd(12.345), "12.35 USD"),
         (format.usd(0.01234), "0.0123 USD"),
+        (format.usd(None), format.MISSING),
         (format.counted(1, "block"), "1 block"),
         (format.counted(0, "block"), "0 blocks"),
         (format.counted(3, "loss", "losses"), "3 losses"),

@@ -6,7 +6,7 @@ import pytest
 
 from trainspeed.judge.equivalence import Equality, equality_of, is_uneven
 from trainspeed.judge.text import accuracy_in_words, measured
-from trainspeed.judge.verdict import judge_difference
+from trainspeed.judge.verdict import Outcome, judge_difference
 
 BLOCKS = 9
 UNEVEN = (61.0, 87.0, 88.0, 88.0, 91.0, 86.0)  # of a report: what 14 epochs of 64 images have learned
@@ -61,6 +61,16 @@ def test_passes_fewer_that_lose_more():
 
 def test_passes_what_is_equal_where_blocks_agree():
     assert passed(1000, 0.0, 0.2) > 0.95
+
+
+def test_an_interval_that_ends_at_the_margin_is_within_it_for_the_outcome_and_the_equality():
+    """Of 200 held-out images one is half a point, and 81.5 - 81 in floating point may be less or more."""
+    hits = [(162, 161), (163, 162), (170, 169), (151, 152), (150, 151), (149, 149)]
+    judgement = judge_difference([100 * (a / 200) for a, _ in hits], [100 * (b / 200) for _, b in hits])
+
+    assert (judgement.low, judgement.high) == (-0.5, 0.5)
+    assert judgement.outcome is Outcome.SAME and equality_of(judgement) is Equality.EQUAL
+    assert measured(judgement, "accuracy").endswith("the same within 0.5 points")
 
 
 def test_needs_a_margin():

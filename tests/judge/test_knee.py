@@ -99,10 +99,24 @@ def test_memory_that_is_not_known_ends_nothing():
     assert knee.ends is Ends.NOT_REACHED and knee.rungs[0].memory_share is None
 
 
-def test_a_ladder_whose_lowest_rung_failed_has_no_batch():
-    (knee,) = knees([*rung(16, 1.0, status=Status.CRASHED), *rung(32, 1.0)])
+def test_a_ladder_of_which_no_rung_ended_well_has_no_batch():
+    (knee,) = knees(ladder(1.0, 1.0, status=Status.CRASHED))
 
     assert (knee.batch_size, knee.at_least, knee.ends) == (None, None, Ends.FAILED)
+
+
+def test_a_ladder_begins_at_the_lowest_rung_that_ended_well():
+    (knee,) = knees([*rung(16, 1.0, status=Status.CRASHED), *rung(32, 1.0), *rung(64, 0.7), *rung(128, 0.7)])
+
+    assert (knee.batch_size, knee.ends) == (64, Ends.GAIN)
+    assert [one.gain is None for one in knee.rungs] == [True, True, False, False]
+
+
+def test_the_lowest_rung_may_fill_the_memory():
+    full = {"machine": GPU, "peak_memory_bytes": int(9.2 * GIGABYTE)}
+    (knee,) = knees(ladder(1.0, 0.5, **full))
+
+    assert (knee.batch_size, knee.ends) == (16, Ends.MEMORY)
 
 
 def test_trials_that_differ_in_more_are_ladders_of_their_own():

@@ -29,6 +29,10 @@ def test_a_slower_node_is_named_with_how_much():
     [
         [*control("a10g-1", 0.5), *control("a10g-2", 0.502)],  # within the margin
         [*control("a10g-1", 0.5), *control("a10g-2", 0.6, range(2))],  # too few for an interval
+        [
+            *control("a10g-1", 0.5, range(3)),
+            *control("a10g-2", 0.6, range(3)),
+        ],  # both arms of a block are one
         [*control(None, 0.5), *control(None, 0.6)],  # no fleet
     ],
 )

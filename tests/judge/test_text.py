@@ -10,7 +10,7 @@ from study_data import make_pair, make_run, make_trial
 from trainspeed.core.factors import RECIPE
 from trainspeed.judge.answer import shared_words
 from trainspeed.judge.comparison import verdict_between
-from trainspeed.judge.text import command_for, interval_of, switched_in_short, switched_on
+from trainspeed.judge.text import command_for, interval_of, size_of, switched_in_short, switched_on
 from trainspeed.judge.verdict import Judgement, Outcome
 from trainspeed.studies.conv2d.findings import residency_verdicts
 
@@ -124,3 +124,10 @@ def test_an_interval_that_ends_just_within_the_margin_does_not_look_as_if_it_wer
         speedup=1.0, low=low, high=high, confidence=0.95, blocks=6, outcome=Outcome.UNDECIDED
     )
     assert interval_of(judgement) == said
+
+
+def test_a_size_has_the_decimals_of_its_interval():
+    judgement = Judgement(
+        speedup=0.974, low=0.9712, high=0.9838, confidence=0.95, blocks=6, outcome=Outcome.UNDECIDED
+    )
+    assert (size_of(judgement), interval_of(judgement)) == ("0.974x", "0.971 to 0.984")

@@ -117,8 +117,10 @@ def gigabytes(size_bytes: float | None, decimals: int = 0) -> str:
     return MISSING if _absent(size_bytes) else f"{size_bytes / 1e9:,.{decimals}f} GB"
 
 
-def usd(amount: float) -> str:
+def usd(amount: float | None) -> str:
     """Return an amount to the cent; below a dollar with three significant digits."""
+    if _absent(amount):
+        return MISSING
     decimals = 2 if amount >= 1 else 2 - math.floor(math.log10(amount))
     return f"{amount:,.{decimals}f} USD"
 

@@ -20,6 +20,7 @@ class Phase:
         calls: Whether it belongs to a convolution: there are neither epochs nor a data set.
         sums: Whether it sums as many gradients as the model has.
         probe: Whether it checks the instrument: values come of it, and no times that are compared.
+        repeated: Whether its steps repeat their work until an epoch takes long enough: its length tells no speed.
         torch_only: Whether only torch's backend measures it.
         work: Field of a run that says how much a step of a ceiling does.
     """
@@ -34,8 +35,14 @@ class Phase:
     calls: bool = False
     sums: bool = False
     probe: bool = False
+    repeated: bool = False
     torch_only: bool = False
     work: str | None = None
+
+    @property
+    def epochs_compare(self) -> bool:
+        """Whether an epoch, or a call, is the same work on every machine and in every session."""
+        return not (self.probe or self.repeated)
 
     @property
     def of_model(self) -> bool:
@@ -44,7 +51,7 @@ class Phase:
 
 
 def _ceiling(name: str, words: str, work: str) -> Phase:
-    return Phase(name=name, words=words, work=work, ceiling=True, torch_only=True)
+    return Phase(name=name, words=words, work=work, ceiling=True, repeated=True, torch_only=True)
 
 
 WHOLE = Phase(name="both", words="whole steps", trains=True, compared=True)  # input and compute
@@ -53,10 +60,12 @@ COMPUTE = Phase(name="compute", words="compute only", compared=True)  # the same
 # Both, and validation and a checkpoint within each epoch, as in Keras's tutorials.
 FIT = Phase(name="fit", words="with validation and checkpoint", trains=True, compared=True)
 # As many gradients as the model has, summed over the devices; sums of several sizes, whatever the model.
-EXCHANGE = Phase(name="exchange", words="exchange only", traced=False, sums=True, torch_only=True)
-LINK = Phase(name="link", words="sums of several sizes only", traced=False, torch_only=True)
+EXCHANGE = Phase(
+    name="exchange", words="exchange only", traced=False, sums=True, repeated=True, torch_only=True
+)
+LINK = Phase(name="link", words="sums of several sizes only", traced=False, repeated=True, torch_only=True)
 LATENCY = Phase(
-    name="latency", words="small messages only", traced=False, torch_only=True
+    name="latency", words="small messages only", traced=False, repeated=True, torch_only=True
 )  # before there was LINK
 MATMUL = _ceiling("matmul", "matrix products only", "step_flops")
 CONV = _ceiling("conv", "convolutions only", "step_flops")

@@ -26,7 +26,7 @@ class Equality(StrEnum):
 
 
 def equality_of(judgement: Judgement | None, margin: float | None = None) -> Equality:
-    """Return whether an accuracy was kept: the whole interval must lie above -margin.
+    """Return whether an accuracy was kept: the whole interval must lie at -margin or above.
 
     The burden of proof is the candidate's: few or noisy blocks leave it undecided, while a test for a difference would
     pass them. With an interval of 95 %, one candidate in 40 that loses exactly the margin passes, and fewer of those
@@ -47,7 +47,7 @@ def equality_of(judgement: Judgement | None, margin: float | None = None) -> Equ
         return Equality.UNCHECKED
     if judgement.low is None:
         return Equality.OPEN
-    if judgement.low > -margin and not is_uneven(judgement, margin):
+    if judgement.low >= -margin and not is_uneven(judgement, margin):
         return Equality.EQUAL
     return Equality.WORSE if judgement.high < -margin else Equality.OPEN
 

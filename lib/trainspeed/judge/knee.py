@@ -46,7 +46,7 @@ class Rung:
     Attributes:
         images_per_s: Median over the runs that ended well; None where none did.
         memory_share: Peak of the training over the memory of its device, 0 to 1; None where one is not known.
-        gain: Time per image of the rung below over this one's, judged block by block; None on the lowest rung.
+        gain: Time per image of the rung below over this one's, judged block by block; None where none below ended well.
         failed: How its runs ended where none ended well.
     """
 
@@ -64,7 +64,7 @@ class Knee:
     Attributes:
         trial: What was trained, at its smallest batch.
         rungs: By batch size.
-        at_least: The largest batch size that is known to be worth it; None where not even the lowest rung ended well.
+        at_least: The largest batch size that is known to be worth it; None where no rung ended well.
         at_most: The batch size above which none is worth it: the same where the knee is found; None where unknown.
         ends: What ends the ladder above `at_least`.
     """
@@ -97,7 +97,8 @@ def knees(runs: Iterable[Run]) -> list[Knee]:
 def _knee(arms: Mapping[int, RunSet]) -> Knee:
     sets = list(arms.values())
     rungs = tuple(_rung(arm, below) for arm, below in zip(sets, [None, *sets], strict=False))
-    ends = [_end(rung) for rung in rungs]
+    lowest = next((place for place, rung in enumerate(rungs) if not rung.failed), 0)
+    ends = [None if place < lowest else _end(rung) for place, rung in enumerate(rungs)]
     worth = next((count for count, end in enumerate(ends) if end), len(rungs))
     sure = next((count for count, end in enumerate(ends) if end not in (None, Ends.UNDECIDED)), None)
     return Knee(
@@ -118,7 +119,7 @@ def _rung(arm: RunSet, below: RunSet | None) -> Rung:
         batch_size=arm[0].trial.batch_size,
         images_per_s=arm[0].trial.images_per_epoch / median(epochs_s) if epochs_s else None,
         memory_share=max(shares, default=None),
-        gain=None if below is None else judge_runs(below, arm),
+        gain=judge_runs(below, arm) if below and below.ok() else None,
         failed=None if epochs_s else arm[-1].status,
     )
 
@@ -127,9 +128,11 @@ def _end(rung: Rung) -> Ends | None:
     """Return what ends a ladder below a rung; None where the rung is worth it."""
     if rung.failed:
         return Ends.OUT_OF_MEMORY if rung.failed is Status.OOM else Ends.FAILED
+    if rung.gain is None:  # the lowest that ended well
+        return None
     if (rung.memory_share or 0) > MEMORY_SHARE:
         return Ends.MEMORY
-    if rung.gain is None or (rung.gain.low or 0) > 1 + LEAST_GAIN:
+    if (rung.gain.low or 0) > 1 + LEAST_GAIN:
         return None
     sure = rung.gain.high is not None and rung.gain.high < 1 + LEAST_GAIN
     return Ends.GAIN if sure else Ends.UNDECIDED

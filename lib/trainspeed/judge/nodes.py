@@ -16,9 +16,9 @@ UNEQUAL = (Outcome.FASTER, Outcome.SLOWER)
 def node_doubts(runs: Iterable[Run]) -> list[str]:
     """Return a doubt for each node that is faster or slower than the one that measured most, beyond the margin.
 
-    Both arms of the control are the same trial: each of their times is one of their node.
+    Of each block the control's first arm counts: the block is the unit, and its second arm ran beside the first.
     """
-    control = RunSet(tuple(runs)).ok().role(Role.CONTROL, Role.CONTROL_AGAIN).where(lambda run: run.median_s)
+    control = RunSet(tuple(runs)).ok().role(Role.CONTROL).where(lambda run: run.median_s)
     doubts = []
     for trial, of_trial in control.by_trial().items():
         counts = Counter(run.node for run in of_trial if run.node is not None)

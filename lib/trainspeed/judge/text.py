@@ -236,22 +236,24 @@ def size_of(
     """Return how large the effect is, with as many digits as its interval: "1.34x", or "+0.5 points"."""
     known = judgement.speedup, judgement.low, judgement.high
     return (
-        fixed_to_interval(*known, 2, times)
+        fixed_to_interval(*known, decimals_of(*known[1:]), times)
         if quantity == "time"
         else fixed_to_interval(*known, 1, points, sign="+")
     )
 
 
 def interval_of(judgement: Judgement | Judged, quantity: str = "time") -> str:
-    """Return the ends of its interval: "1.31 to 1.37", or "+0.3 to +0.8".
-
-    With a decimal more where an end looks as if it were beyond the margin, and is not: "1.016 to 1.105".
-    """
+    """Return the ends of its interval: "1.31 to 1.37", "1.016 to 1.105" where 1.02 were untrue, or "+0.3 to +0.8"."""
     if quantity == "time":
-        ends = [end for end in (judgement.low, judgement.high) if end is not None]
-        finer = any(_looks_beyond(end, 2) and not _looks_beyond(end, 3) for end in ends)
-        return interval(judgement.low, judgement.high, 3 if finer else 2)
+        ends = judgement.low, judgement.high
+        return interval(*ends, decimals_of(*ends))
     return interval(judgement.low, judgement.high, 1, sign="+")
+
+
+def decimals_of(low: float | None, high: float | None) -> int:
+    """Return how many decimals a speed-up and its interval take: one more where an end else looks beyond the margin."""
+    ends = [end for end in (low, high) if end is not None]
+    return 2 + any(_looks_beyond(end, 2) and not _looks_beyond(end, 3) for end in ends)
 
 
 def _looks_beyond(end: float, decimals: int) -> bool:

@@ -170,7 +170,7 @@ def judge_difference(
     _check_pairs(baseline, candidate, margin, CONFIDENCE)
     if bad := [value for value in (*baseline, *candidate) if not math.isfinite(value)]:
         raise ValueError(f"scores must be numbers, got {bad[0]!r}.")
-    differences = [c - b for b, c in zip(baseline, candidate, strict=True)]
+    differences = [round(c - b, 9) for b, c in zip(baseline, candidate, strict=True)]
     judged = _judge(differences, (-margin, margin), (Outcome.WORSE, Outcome.BETTER), CONFIDENCE)
     return replace(judged, baseline_range=max(baseline) - min(baseline) if len(baseline) else None)
 

@@ -28,7 +28,7 @@ from trainspeed.core.machine_text import TRAINED_ON, machine_parts, trained_on
 from trainspeed.core.phase import PHASES
 from trainspeed.core.run import DATA_ROLES, Role
 from trainspeed.judge.comparison import Verdict
-from trainspeed.judge.text import lost_blocks
+from trainspeed.judge.text import decimals_of, lost_blocks
 from trainspeed.show.cells import Anchored, styled, styled_failures
 from trainspeed.show.rows import (
     ARM_COLUMNS,
@@ -131,10 +131,12 @@ def verdict_table(verdicts: Iterable[Any], *, caption: str = "Verdicts") -> Styl
     rows = [
         {
             "comparison": _anchored(verdict["label"], one),
-            "speed-up": fixed_to_interval(verdict["speedup"], verdict["low"], verdict["high"], 2, "x"),
+            "speed-up": fixed_to_interval(
+                verdict["speedup"], *(ends := (verdict["low"], verdict["high"])), decimals_of(*ends), "x"
+            ),
             # In view on a phone.
             "outcome": _outcome(verdict) + lost_blocks(getattr(one, "without_result", 0)),
-            "95 % interval": interval(verdict["low"], verdict["high"]),
+            "95 % interval": interval(*ends, decimals_of(*ends)),
             "blocks": fixed(verdict["blocks"], 0),
         }
         for one, verdict in zip(told, verdict_frame(told).to_dict("records"), strict=True)

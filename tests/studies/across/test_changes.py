@@ -18,6 +18,7 @@ from trainspeed.studies.across.history_text import (
 )
 
 OLD, NEW = "2.14.0", "2.15.0"
+CONTROLS = (("layout", 0.1), ("multi_gpu", 0.001))  # study, and how far apart its halves are
 
 
 def changes(*several):
@@ -68,6 +69,16 @@ def test_a_change_within_what_controls_show_is_none(control, finding):
     (change,) = changes(day(1, control=control), day(2, 1.08, NEW, control=control))
     assert change.noise == pytest.approx(1 + control, rel=0.02)
     assert change.finding is finding
+
+
+def test_each_studys_control_counts_where_two_control_the_same_trial():
+    sessions = [
+        [run for study, apart in CONTROLS for run in day(on, seconds, version, control=apart, study=study)]
+        for on, seconds, version in ((1, 1.0, OLD), (2, 1.08, NEW))
+    ]
+    found = [change for history in history_of(*sessions)[1] for change in history.changes]
+
+    assert len(found) == 2 and all(change.noise > 1.09 for change in found)
 
 
 def test_without_a_control_or_a_second_session_on_either_side_nothing_is_called_slower():

@@ -42,6 +42,12 @@ def test_checks_of_the_instrument_are_not_compared():
     assert len(common_of(a=[probe, *blocks(3.0)], b=[probe, *blocks(1.5)]).trials) == 1
 
 
+@pytest.mark.parametrize("part", ["matmul", "copy", "exchange", "link"])
+def test_what_repeats_its_work_until_it_takes_long_enough_is_not_compared_by_its_length(part):
+    a, b = ([*blocks(s), *blocks(1.0, part=part)] for s in (3.0, 1.5))
+    assert only(common_of(a=a, b=b)).trial.part == "both"
+
+
 def test_another_base_seed_is_still_the_same_trial():
     shifted = [make_run(1.0, block=block, seed=100 + block, dataset="digits") for block in range(6)]
     assert list(only(common_of(a=blocks(2.0), b=shifted)).runs) == ["a", "b"]

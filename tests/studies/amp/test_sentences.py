@@ -85,6 +85,10 @@ def test_skipped_steps_are_the_median_over_the_runs():
         "PyTorch, mobilenet, fp16: the loss scaler left out 2 of 16 steps, whose gradients overflowed "
         "(median of 3 runs).",
     ]
+    turned = make_run(skipped_steps=10, precision="fp16", epoch_s=(3.0, *[1.0] * 52), **ZOO)
+    assert "left out 10 of 212 steps" in skip_sentences([turned])[0], (
+        "it trained 53 epochs, though asked for 4"
+    )
 
 
 @pytest.mark.parametrize(

@@ -13,9 +13,9 @@ def accuracy(**size):
 
 
 def test_the_accuracy_of_a_single_switch_comes_with_the_blocks_that_decide_it():
-    (said,) = open_accuracy_sentences(report_of(accuracy(speedup=0.5, low=-0.5, high=6.0)))
+    (said,) = open_accuracy_sentences(report_of(accuracy(speedup=0.5, low=-0.6, high=6.0)))
 
-    assert said.startswith("amp: the accuracy of PyTorch, cnn10 (+0.5 points, -0.5 to +6.0) is undecided: ")
+    assert said.startswith("amp: the accuracy of PyTorch, cnn10 (+0.5 points, -0.6 to +6.0) is undecided: ")
     assert "`accuracy_blocks: 9` would decide it" in said
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from trainspeed.core.format import counted, digits, interval, percent
+from trainspeed.core.format import counted, digits, percent
 from trainspeed.core.markdown import Marked, escape
-from trainspeed.judge.text import size_of
+from trainspeed.judge.text import interval_of, size_of
 from trainspeed.judge.verdict import MARGIN, MIN_BLOCKS, Judged
 from trainspeed.studies.across.facts import side_names
 from trainspeed.studies.across.jobs import Job, Prices
@@ -148,7 +148,7 @@ def _times(judged: Judged) -> str:
 def _ends(judged: Judged) -> str:
     if judged.low is None:
         return ", no interval"
-    return f" ({percent(judged.judgement.confidence)} interval {interval(judged.low, judged.high)})"
+    return f" ({percent(judged.judgement.confidence)} interval {interval_of(judged)})"
 
 
 def _unsure_sentences(jobs: Sequence[Job]) -> list[str]:

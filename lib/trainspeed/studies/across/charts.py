@@ -13,9 +13,9 @@ from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.patches import Patch
 
-from trainspeed.core.format import counted, interval, three
+from trainspeed.core.format import counted, three
 from trainspeed.judge.answer import ORDER
-from trainspeed.judge.text import size_of
+from trainspeed.judge.text import interval_of, size_of
 from trainspeed.judge.verdict import MARGIN
 from trainspeed.show.axes import legend_below, name_figure, nothing, ratio_axis
 from trainspeed.show.forest import HOLLOW, LABEL_LETTERS, plot_speedups
@@ -131,7 +131,7 @@ def _value(ranking: Ranking, entry: Entry) -> str:
     """Return what stands at the right of a row: how large, and its interval."""
     if entry.side == ranking.reference:
         return f"1 = {three(entry.images)}"
-    ends = f"({interval(entry.low, entry.high)})" if entry.low else f"({counted(entry.blocks, 'block')})"
+    ends = f"({interval_of(entry)})" if entry.low else f"({counted(entry.blocks, 'block')})"
     return f"{size_of(entry)} {ends}"
 
 

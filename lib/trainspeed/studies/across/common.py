@@ -115,12 +115,12 @@ def common_trials(runs: Mapping[str, Iterable[Run]]) -> Common:
 
 
 def _by_trial(runs: Iterable[Run], specs: dict[AnyTrial, AnyTrial]) -> dict[TrialKey, RunSet]:
-    """Return the data of each trial; a probe checks the instrument of its own side and has no time to compare.
+    """Return the data of each trial whose epochs are the same work on all sides.
 
     Args:
         specs: Trial -> itself without what changes between blocks: the same for all sides, so made once.
     """
-    data = RunSet(tuple(runs)).data().where(lambda run: not run.trial.phase.probe)
+    data = RunSet(tuple(runs)).data().where(lambda run: run.trial.phase.epochs_compare)
     arms: dict[TrialKey, list[Run]] = {}
     for study in dict.fromkeys(run.study for run in data):
         for run in data.of_study(study).newest():

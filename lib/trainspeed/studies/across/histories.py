@@ -68,10 +68,11 @@ def _names(trials: Sequence[CommonTrial]) -> list[str]:
 def _control_extents(session: Session) -> dict[str, float]:
     """Return framework -> the farthest end from 1 of its A/A controls' intervals."""
     extents: dict[str, float] = {}
-    for verdict in controls(session.runs):
-        if verdict.low is not None:
-            framework = verdict.baseline.framework
-            extents[framework] = max(extents.get(framework, 1.0), _extent(verdict))
+    for study in dict.fromkeys(run.study for run in session.runs):  # two may control the same trial
+        for verdict in controls(session.runs.of_study(study)):
+            if verdict.low is not None:
+                framework = verdict.baseline.framework
+                extents[framework] = max(extents.get(framework, 1.0), _extent(verdict))
     return extents
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 
-from trainspeed.core.format import counted, interval, listed
+from trainspeed.core.format import counted, listed
 from trainspeed.core.markdown import Marked, escape
 from trainspeed.judge.failures import kind_of_failure
-from trainspeed.judge.text import size_of
+from trainspeed.judge.text import interval_of, size_of
 from trainspeed.judge.verdict import MIN_BLOCKS, expected_false
 from trainspeed.show.theme import status_name
 from trainspeed.studies.across.changes import CHANGES, Change, ChangeOutcome, Failing, TrialHistory
@@ -125,7 +125,7 @@ def size_text(change: Change) -> str:
     slower = change.speedup < 1
     judged = change.judgement.turned if slower else change.judgement
     words = f"{size_of(judged, times='')} times as {'long' if slower else 'fast'}"
-    return f"{words} ({interval(judged.low, judged.high)})" if judged.low is not None else words
+    return f"{words} ({interval_of(judged)})" if judged.low is not None else words
 
 
 def _nothing(sessions: Sequence[Session], changes: Sequence[Change]) -> Marked:

@@ -107,7 +107,7 @@ def sessions_of(runs: Iterable[Run]) -> list[Session]:
     for run in runs:
         if run.study == CHECK:
             checks.setdefault(run.session, []).append(run)
-        if not run.trial.phase.probe:  # a check of the instrument has no time to compare
+        if run.trial.phase.epochs_compare:
             held.setdefault(run.session, []).append(run)
     ordered = sorted(held, key=lambda name: (_digits(_started(name, held[name])), name))
     if len(ordered) < 2:

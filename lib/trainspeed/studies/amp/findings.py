@@ -112,17 +112,19 @@ def hardware_sentences(runs: Iterable[Run]) -> list[str]:
 
 def skip_sentences(runs: Iterable[Run]) -> list[str]:
     """Return how many steps the loss scaler left out, for the runs that had one."""
-    counts: dict[tuple[str, str, str, int], list[int]] = {}
+    arms: dict[tuple[str, str, str, int], list[Run]] = {}
     for run in ordered(runs):
         if run.skipped_steps is not None:
             trial = run.trial
-            arm = trial.framework, trial.model, trial.precision, trial.steps_per_epoch * trial.epochs
-            counts.setdefault(arm, []).append(run.skipped_steps)
+            arm = trial.framework, trial.model, trial.precision, trial.steps_per_epoch
+            arms.setdefault(arm, []).append(run)
     sentences = []
-    for (framework, model, precision, steps), skipped in counts.items():
-        middle = median(skipped)
+    for (framework, model, precision, of_epoch), own in arms.items():
+        middle = median(run.skipped_steps for run in own)
+        # In turns a run trains more epochs than it was asked for.
+        steps = f"{of_epoch * median(len(run.epoch_s) for run in own):.0f}"
         left_out = f"{middle:g} of {steps} steps, whose gradients overflowed"
-        source = f"median of {len(skipped)} runs" if len(skipped) > 1 else "1 run"
+        source = f"median of {len(own)} runs" if len(own) > 1 else "1 run"
         sentences.append(
             f"{NAMES[framework]}, {model_of(model)}, {precision}: the loss scaler left out "
             f"{left_out if middle else f'none of {steps} steps'} ({source})."
