@@ -160,6 +160,20 @@ def test_what_was_not_left_out_in_fresh_blocks_is_no_lack_of_these():
     assert Stage.CONFIRM not in missing and missing[Stage.LEAVE_OUT] == (0, 18)
 
 
+def test_a_search_with_nothing_to_screen_lacks_no_screen():
+    assert drive(search_of(2), world_of(silent=frozenset({0, 1}))).search.findings.left_out == ()
+
+
+def test_what_found_no_time_alone_or_the_other_way_is_lacking():
+    search = Search(START, Candidates(switches=switches(7), already_on=(switch(7), switch(8))))
+    found = drive(
+        search, world_of(), fits=lambda one: one.label == Role.FEASIBLE and one.trial.seed < 1000
+    ).search
+    missing = {one.stage: (one.had, one.planned) for one in found.findings.left_out}
+
+    assert missing[Stage.FEASIBLE] == (5, 7) and missing[Stage.SLOW_WAYS] == (0, 2)
+
+
 def test_nothing_is_claimed_without_fresh_blocks():
     found = drive(search_of(), world_of(), fits=lambda one: one.label not in (Role.RECIPE, Role.PLAIN_AGAIN))
     assert found.search.confirmation is None
@@ -227,6 +241,16 @@ def test_what_hurts_accuracy_is_not_kept():
     assert found.decisions[switch(0)] is Decision.KEPT
     assert found.decisions[switch(1)] is Decision.HURTS
     assert found.confirmation.equality is Equality.WORSE
+
+
+def test_what_hurts_accuracy_is_not_promising_where_the_set_is_not_faster():
+    """More fresh blocks could not bring it into the recipe."""
+    found = drive(search_of(), world_of(accuracy=0.8, points={1: -3.0})).search
+    total = replace(found.confirmation.total, outcome=Outcome.UNDECIDED)
+    again = replace(found)
+    again.__dict__["confirmation"] = replace(found.confirmation, total=total)
+
+    assert again.decisions[switch(1)] is Decision.HURTS and again.decisions[switch(0)] is Decision.UNCONFIRMED
 
 
 def test_accuracy_is_not_checked_where_nothing_was_learned():

@@ -44,6 +44,7 @@ KERAS_END = """
 logits = model.predict(images[:48], batch_size=16, verbose=0)
 right = keras.ops.convert_to_numpy(keras.ops.softmax(logits))[np.arange(48), labels[:48]].mean()
 print("RIGHT", float(right))
+print("STEPS", int(keras.ops.convert_to_numpy(model.optimizer.iterations)))
 """
 RUN = {
     "torch": {"precision": "bf16", "levers": (("optimizer", "fused"), ("python_gc", "off"))},
@@ -67,7 +68,7 @@ RUN = {
         "levers": (("private_threads", "on"), ("onednn", "off"), ("progress_bar", "on")),
     },
     "tensorflow by threads": {"pipeline": "threads", "augment": True},
-    "jax": {"compile": True, "levers": (("scan_steps", "epoch"),)},
+    "jax": {"compile": True, "levers": (("scan_steps", "8"),)},  # of which 15 steps are no multiple
     "jax on two devices": {"strategy": "data_parallel", "compile": True},
     "jax in the model": {
         "pipeline": "in_model",
@@ -107,4 +108,6 @@ def test_a_program_trains_as_it_is_pasted(name, shared_worker, tmp_path):
     graphs = [int(line.split()[1]) for line in printed.splitlines() if line.startswith("GRAPHS")]
     assert len(graphs) == (len(accuracies) if compiled else 0) and all(graphs), "nothing was compiled"
     assert min(accuracies) > 0.6, "guessing gives a third"
+    steps = [int(line.split()[1]) for line in printed.splitlines() if line.startswith("STEPS")]
+    assert steps == ([] if framework == "torch" else [8 * 15]), "each epoch is of all images"
     assert "deprecat" not in printed.lower(), printed

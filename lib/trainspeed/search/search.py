@@ -110,13 +110,13 @@ class Search(Stages):
             return Decision.NOT_IN_EFFECT
         if switch in self._looked_slower:
             return Decision.LOOKED_SLOWER
-        if found.total.outcome is not Outcome.FASTER:
-            return Decision.UNCONFIRMED
         if confirm.switch_judgement(found, switch).outcome is Outcome.SLOWER:
             return Decision.SLOWER
         equality = confirm.hurts(found, switch)
         if equality is Equality.WORSE:
             return Decision.HURTS
+        if found.total.outcome is not Outcome.FASTER:
+            return Decision.UNCONFIRMED
         checked = {Equality.UNCHECKED: Decision.KEPT_UNCHECKED, Equality.OPEN: Decision.KEPT_OPEN}
         return checked.get(equality, Decision.KEPT)
 
@@ -182,16 +182,16 @@ class Search(Stages):
         """What is missing of the search that there would be with time enough."""
         found = self.elimination
         sizes = options(len(self.entered), self.confirm_blocks)[0]
+        screened = self.entered[: most_switches(sizes.columns)]
         fresh = confirm.plan_confirmation(self.known, self.promising, found.estimates, sizes.confirm, LARGE)
         groups = {
             Stage.RACE: [group for own in self._rivals for group in race_groups(self.known, own)],
-            Stage.SCREEN: screen_groups(
-                self.known, self.entered[: most_switches(sizes.columns)], sizes.columns
-            ),
+            Stage.SCREEN: screen_groups(self.known, screened, sizes.columns) if screened else [],
             Stage.ELIMINATE: round_groups(self.known, found.first, 1, sizes.eliminate),
         }
         roles = (Role.RACE, Role.SCREEN, f"{Role.ELIMINATE}1/")
-        counts = []
+        looked = sum(one.effect is not Effect.OPEN for one in self.feasible)
+        counts = [(Stage.FEASIBLE, looked, len(self.feasible))]
         for role, (stage, own) in zip(roles, groups.items(), strict=True):
             planned = sum(group.blocks * len(group.trials(self.start)) for group in own)
             counts.append((stage, sum(one.run.label.startswith(role) for one in self.known.ran), planned))
@@ -200,6 +200,8 @@ class Search(Stages):
             arms = len(fresh.trials(self.start))
             counts.append((Stage.CONFIRM, whole, fresh.blocks * min(arms, 2)))
             counts.append((Stage.LEAVE_OUT, parts, fresh.blocks * max(arms - 2, 0)))
+        slow = sum(bool(one.on) for one in self.known.of(Role.SLOW_WAY))
+        counts.append((Stage.SLOW_WAYS, slow, len(self.candidates.slow_ways) * self.slow_blocks))
         return tuple(
             Unmeasured(stage=stage, had=had, planned=planned)
             for stage, had, planned in counts

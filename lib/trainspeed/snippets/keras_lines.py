@@ -36,7 +36,8 @@ program = jax.jit(scanned, donate_argnums=0)
 
 
 def several_steps(state, iterator):
-    batches = [next(iterator) for _ in range(model.steps_per_execution)]
+    # The last call of an epoch may have fewer batches.
+    batches = [next(iterator), *itertools.islice(iterator, model.steps_per_execution - 1)]
     return program(state, jax.tree.map(lambda *each: jax.numpy.stack(each), *batches))
 
 
@@ -45,7 +46,7 @@ model.make_train_function = lambda force=False: None  # it is there already"""
 
 
 def _scan_steps(value: str, trial: Trial) -> Lines:
-    return {**_steps_per_call(value, trial), "before fit": SCAN}
+    return {**_steps_per_call(value, trial), "modules": "itertools", "before fit": SCAN}
 
 
 def _steps_per_call(value: str, trial: Trial) -> Lines:
@@ -86,7 +87,9 @@ TENSORFLOW: Pasted = {
     ),
     "device_prefetch": in_template,
     "loader_order": _order,
-    "private_threads": lambda *_: _options("threading.private_threadpool_size = os.cpu_count()"),
+    "private_threads": lambda *_: _options(
+        "threading.private_threadpool_size = len(os.sched_getaffinity(0))"
+    ),
 }
 JAX: Pasted = {
     **KERAS,

@@ -110,7 +110,12 @@ def test_of_switches_that_compute_the_same_numbers_accuracy_is_a_spot_check():
 
 
 def test_an_accuracy_of_a_model_that_learned_nothing_was_not_checked():
-    assert "Accuracy was not checked" in answer(confirmed(accuracy=None, equality=Equality.UNCHECKED))
+    unchecked = {"accuracy": None, "equality": Equality.UNCHECKED}
+    assert "Accuracy was not checked: the plain model had not learned" in answer(confirmed(**unchecked))
+    few = confirmed(**unchecked, total=speedup(1.7, 4), blocks=4)
+    assert "Accuracy was not compared: that takes 6 fresh blocks" in answer(few), (
+        "whatever the model has learned"
+    )
 
 
 def test_what_fresh_blocks_spoil_is_named_as_not_to_be_kept_and_what_is_left_with_its_size():

@@ -7,15 +7,33 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from search_findings import FUSED, LAST, LOOP, feasible, nothing_yet, speedup, whole, without_bf16
+from search_findings import (
+    COMPILED,
+    FUSED,
+    LAST,
+    LOOP,
+    feasible,
+    left_out,
+    nothing_yet,
+    speedup,
+    whole,
+    without_bf16,
+)
 from study_data import make_run, make_trial
 from trainspeed.judge.comparison import Verdict, as_json
 from trainspeed.search.claims import WaterfallBar
 from trainspeed.search.findings import Decision, Effect
+from trainspeed.search.switch import Switch
 from trainspeed.show.waterfall import TOTAL
 from trainspeed.studies.switches.answer import answer_sentences
 from trainspeed.studies.switches.tables import leave_one_out_table
-from trainspeed.studies.switches.views import best_waterfall_rows, effect_rows, kept_recipes, switch_verdicts
+from trainspeed.studies.switches.views import (
+    best_waterfall_rows,
+    confirmed_by_ablation,
+    effect_rows,
+    kept_recipes,
+    switch_verdicts,
+)
 
 RUN = make_run(study="switches")
 
@@ -59,6 +77,23 @@ def test_everything_together_each_large_switch_and_what_is_slow_have_verdicts():
     ]
     assert verdicts[4].baseline.layout == "channels_first" and verdicts[4].candidate.layout == "channels_last"
     assert {v.study for v in verdicts} == {"switches"}
+
+
+def test_a_lever_is_confirmed_by_itself_only_beside_what_is_kept_and_without_what_it_needs():
+    scope = Switch(
+        lever="compile_scope",
+        value="with_loss",
+        fields=COMPILED.fields,
+        settings=(("compile_scope", "with_loss"),),
+    )
+    on = (COMPILED, scope)
+    apart = replace(whole().confirmation, on=on, left_out=(left_out(1.2, scope),))
+    (levers,) = confirmed_by_ablation(
+        [whole(confirmation=apart, kept=on, decisions=dict.fromkeys(on, Decision.KEPT))]
+    ).values()
+
+    assert levers == {"compile_scope"}, "what compiling itself adds was not asked"
+    assert confirmed_by_ablation([without_bf16()]) == {without_bf16().best: set()}
 
 
 def test_verdicts_can_be_written_and_read():

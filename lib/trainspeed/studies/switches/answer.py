@@ -21,7 +21,7 @@ from trainspeed.judge.text import (
     size_of,
     uneven_in_words,
 )
-from trainspeed.judge.verdict import Judgement, Outcome
+from trainspeed.judge.verdict import MIN_BLOCKS, Judgement, Outcome
 from trainspeed.search.claims import Confirmation, Remainder
 from trainspeed.search.findings import Decision, Findings
 from trainspeed.search.switch import Switch
@@ -205,6 +205,9 @@ def confirmed_accuracy(confirmed: Confirmation | Remainder) -> str:
     """Return what fresh blocks say of the accuracy."""
     judgement, equality = confirmed.accuracy, confirmed.equality
     if equality is Equality.UNCHECKED or judgement is None or judgement.speedup is None:
+        time = confirmed.total if isinstance(confirmed, Confirmation) else confirmed.time
+        if time.blocks < MIN_BLOCKS:
+            return f"Accuracy was not compared: that takes {MIN_BLOCKS} fresh blocks"
         return "Accuracy was not checked: the plain model had not learned enough to lose any"
     ends = "" if judgement.low is None else f", interval {interval_of(judgement, 'accuracy')}"
     if equality is Equality.OPEN and all(switch.numbers is Numbers.SAME for switch in confirmed.on):

@@ -16,7 +16,7 @@ TIME = (
     "same steps, measured twice, is counted as computing."
 )
 OTHER_WAYS = (
-    "What a plain script has already was measured by switching it off, what Trainspeed sets and a script has not by "
+    "What a plain script has already is measured by switching it off, what Trainspeed sets and a script has not by "
     "setting it as a script has it, and a brake by switching it on."
 )
 PAIRS = (

@@ -167,10 +167,10 @@ def pair_sentences(found: Iterable[Findings]) -> list[str]:
 def _pair(found: Findings, interaction: Interaction) -> str:
     one, other = interaction.pair
     alone = {e.switches[0]: e.log for e in (found.screen.estimates if found.screen else ())}
-    half = interaction.log / 2
     if one in alone:
-        # An estimate of the screen is the mean of both: with the other one on, and with it off.
-        apart, beside = alone[one] - half, alone[one] + half
+        # An estimate of the screen is the mean of both, with the other one on and with it off, or wholly with it off.
+        apart = alone[one] - (interaction.log / 2 if other in alone else 0.0)
+        beside = apart + interaction.log
         with_on, with_off = (_does(log, found.screen.band) for log in (beside, apart))
         text = f"{one.words} {with_on} with {other.words} on and {with_off} with it off"
     else:

@@ -9,7 +9,7 @@ import pandas as pd
 
 from trainspeed.core.factors import RECIPE
 from trainspeed.core.levers.lever import LEVERS_FACTOR
-from trainspeed.core.levers.registry import LEVERS
+from trainspeed.core.levers.registry import LEVERS, levers_apart
 from trainspeed.core.run import Run
 from trainspeed.core.trial import Trial
 from trainspeed.judge.comparison import Verdict
@@ -178,13 +178,16 @@ def kept_recipes(found: Iterable[Findings]) -> list[tuple[Trial, Trial]]:
 
 
 def confirmed_by_ablation(found: Iterable[Findings]) -> Mapping[Trial, Collection[str]]:
-    """Return the levers that are faster beside the others, as `snippets.code.program_blocks` takes them."""
+    """Return the levers that are faster beside the others, as `snippets.code.program_blocks` takes them.
+
+    None where something was thrown out of the fresh blocks: they were faster beside that.
+    """
     return {
         one.best: {
             name
-            for left in (one.confirmation.left_out if one.confirmation else ())
+            for left in (one.confirmation.left_out if one.confirmation and not spoiled(one) else ())
             if len(left.switches) == 1 and left.time.outcome is Outcome.FASTER
-            for name in left.switches[0].levers
+            for name in levers_apart(best_trial_without(one, left.switches), best_trial_without(one, ()))
         }
         for one in found
         if len(one.kept) > 1
