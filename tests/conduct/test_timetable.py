@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as some
 
 from timetable_data import CORE_S, OTHER_S, FakeGroup, block_s, cores, counts, others, spend
-from trainspeed.conduct.timetable import FEWEST, STEP, Timetable
+from trainspeed.conduct.timetable import FEWEST, GRACE, STEP, Timetable
 from trainspeed.judge.verdict import MIN_BLOCKS
 
 
@@ -127,6 +127,14 @@ def test_one_block_that_gives_no_interval_does_not_end_late():
     table, _, _ = spend([*cores(1), look], 7 * CORE_S - 9.0, grace_s=40.0)
 
     assert counts(table) == {"core 0": 6, "look": 0}
+
+
+@pytest.mark.parametrize(("time_s", "blocks"), [(60.0, 6), (57.5, 6), (55.0, 5)])
+def test_what_is_begun_though_its_six_blocks_do_not_fit_ends_no_more_than_a_little_late(time_s, blocks):
+    """The grace is for what turns out slower than expected: a plan would promise a time that it does not keep to."""
+    table, _, now_s = spend(cores(1), time_s, grace_s=GRACE * time_s, yields=True)
+
+    assert table.had(table.groups[0]) == blocks and now_s <= 1.05 * time_s
 
 
 def test_a_study_is_never_empty():

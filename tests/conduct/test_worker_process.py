@@ -144,6 +144,12 @@ def test_a_backend_that_cannot_be_imported_says_why():
         WorkerProcess(sys.executable, "no_such_backend").wait_until_ready()
 
 
+def test_a_worker_that_ends_without_a_word_says_how_it_ended():
+    """An old CPU ends it by SIGILL, the kernel by SIGKILL: neither took too long."""
+    with pytest.raises(Unavailable, match=r"^its process was ended with exit code 1$"):
+        WorkerProcess("false", "tensorflow").wait_until_ready()
+
+
 def test_a_plain_worker_measures_one_request_in_its_own_process():
     worker = start(plain=True)
     outcome = worker.run(request(), 60)

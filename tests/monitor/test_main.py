@@ -166,7 +166,7 @@ def test_sends_signals_on_to_the_command(tmp_path):
         "while True: signal.pause()\n"
     )
     process = subprocess.Popen(
-        (*MONITOR, "--interval", "60", "--out", str(path), "--", sys.executable, "-c", script),
+        (*MONITOR, "--interval", "1e10", "--out", str(path), "--", sys.executable, "-c", script),
         stdout=subprocess.PIPE,
         text=True,
     )

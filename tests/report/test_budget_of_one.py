@@ -10,8 +10,8 @@ from report_helper import tiny_folder
 from trainspeed.conduct.forecast import WORKERS_START_S, ForecastGroup, StudyPlan
 from trainspeed.core.errors import UserError
 from trainspeed.report import run
-from trainspeed.report.budget import OVERHEAD_S, check_budget
-from trainspeed.report.plan_text import plan_lines, shares_of, weighed
+from trainspeed.report.budget import OVERHEAD_S, Shares, check_budget
+from trainspeed.report.plan_text import plan_lines, weighed
 from trainspeed.report.request import ReportRequest
 
 BLOCK_S = 10.0
@@ -47,9 +47,21 @@ def test_what_it_takes_is_kept_for_it_and_the_others_share_the_rest(own_s, takes
     asked = session(600.0, own_s)
 
     assert asked.reserved_s == {"layout": takes_s}
-    assert shares_of(asked, ["layout", "amp"], 600.0, {}).of("amp") == pytest.approx(
+    assert Shares(600.0, asked.weights, fixed_s=asked.fixed_s).of("amp") == pytest.approx(
         600 - 2 * OVERHEAD_S - takes_s, abs=1
     )
+
+
+def test_a_notebook_without_a_plan_keeps_no_time_from_the_others():
+    """It fails at once, for a mistake in its parameters."""
+    asked = replace(session(600.0, 70.0), parameters={}, notebooks=("layout", "amp", "conv2d"))
+    asked = weighed(replace(asked, weights=dict.fromkeys(asked.notebooks, (1.0,)), reserved_s={}), PLANS)
+    now_s = [0.0]
+    shares = Shares(600.0, asked.weights, fixed_s=asked.fixed_s, clock=lambda: now_s[0])
+    for name in PLANS:
+        now_s[0] += OVERHEAD_S + shares.of(name)
+
+    assert now_s[0] == pytest.approx(600 - OVERHEAD_S)
 
 
 @pytest.mark.parametrize(
@@ -121,3 +133,20 @@ def test_a_plan_says_where_twice_the_time_is_too_little_for_what_is_left_out():
     *_, total = plan_lines(asked, {"layout": plan})
 
     assert total.endswith(" would add: nothing: it is too little for what is left out.")
+
+
+def test_a_notebook_that_is_resumed_by_itself_has_no_more_time_than_it_had_among_the_others(
+    kernels, tmp_path, monkeypatch
+):
+    """Else it has more blocks, after its results were seen, in the time of the others."""
+    monkeypatch.setattr(run, "ask_for_plans", lambda *_, **__: (PLANS, [], False))
+    about = {"out": tmp_path / "out", "folder": tiny_folder(tmp_path / "notebooks")}
+    for notebook in about["folder"].glob("*.ipynb"):
+        own = '"budget_s: float | None = None  # its time\\n", "blocks: int'
+        notebook.write_text(notebook.read_text().replace('"blocks: int', own))
+    run.report(**about, notebooks=["layout", "amp"], budget="10m")
+    before_s = kernels.of("layout")[0]["budget_s"]
+    run.report(**about, notebooks=["layout"], resume=True)
+
+    assert kernels.of("layout")[0]["budget_s"] == pytest.approx(before_s, rel=0.1)
+    assert "TRAINSPEED_LAST" not in kernels.of("layout")[1]

@@ -102,6 +102,7 @@ def test_physical_cores_are_none_where_the_system_does_not_tell(tmp_path, monkey
             {"sys/fs/cgroup/cpu/cpu.cfs_quota_us": "400000", "sys/fs/cgroup/cpu/cpu.cfs_period_us": "100000"},
             4.0,
         ),
+        ({"sys/fs/cgroup/slurm/job/cpu.max": "150000 100000\n", "proc/self/cgroup": "0::/slurm/job\n"}, 1.5),
     ],
 )
 def test_reads_how_many_cores_a_container_grants(tmp_path, files, quota):

@@ -20,12 +20,30 @@ def free(monkeypatch):
     monkeypatch.setattr(process_memory.psutil, "virtual_memory", lambda: memory)
 
 
-def cgroup(folder, limit, used, cache=None):
+def cgroup(root, limit, used, cache=None):
+    folder = root / "sys/fs/cgroup"
+    folder.mkdir(parents=True)
     (folder / "memory.max").write_text(f"{limit}\n")
     (folder / "memory.current").write_text(f"{used}\n")
     if cache is not None:
         (folder / "memory.stat").write_text(f"anon 17\ninactive_file {cache}\nactive_file 5\n")
-    return folder
+    return root
+
+
+def job(root, version, limit, used, cache):
+    """Make the group of a job, as a batch system does, within one without a limit."""
+    own, files, stat = {
+        1: ("sys/fs/cgroup/memory/slurm/job_7", ("limit_in_bytes", "usage_in_bytes"), "total_inactive_file"),
+        2: ("sys/fs/cgroup/slurm/job_7", ("max", "current"), "inactive_file"),
+    }[version]
+    for path, text in {
+        **{f"{own}/memory.{file}": f"{value}\n" for file, value in zip(files, (limit, used), strict=True)},
+        f"{own}/memory.stat": f"{stat} {cache}\n",
+        "proc/self/cgroup": "9:cpu,memory:/slurm/job_7\n" if version == 1 else "0::/slurm/job_7\n",
+    }.items():
+        (root / path).parent.mkdir(parents=True, exist_ok=True)
+        (root / path).write_text(text)
+    return root
 
 
 def allowance(folder, **environment):
@@ -38,6 +56,11 @@ def test_a_run_may_take_what_is_free_less_a_spare_twentieth(free, tmp_path):
 
 def test_in_a_container_its_limit_counts(free, tmp_path):
     assert allowance(cgroup(tmp_path, 4 * GB, 1 * GB)) == pytest.approx(0.95 * 3 * GB)
+
+
+@pytest.mark.parametrize("version", [1, 2])
+def test_a_jobs_own_limit_counts_in_both_versions_of_control_groups(free, tmp_path, version):
+    assert allowance(job(tmp_path, version, 4 * GB, 3 * GB, GB)) == pytest.approx(0.95 * 2 * GB)
 
 
 def test_a_container_without_a_limit_may_take_what_is_free(free, tmp_path):
@@ -125,11 +148,13 @@ def test_the_kernels_count_of_killed_processes_is_a_number():
 
 
 def test_a_container_counts_its_own_killed_processes_and_not_those_of_its_neighbours(tmp_path):
-    (tmp_path / "vmstat").write_text("oom_kill 40\n")
-    assert oom_kills(tmp_path, tmp_path / "vmstat") == 40, "no container"
+    (tmp_path / "proc").mkdir()
+    (tmp_path / "proc/vmstat").write_text("oom_kill 40\n")
+    assert oom_kills(tmp_path) == 40, "no container"
 
-    (tmp_path / "memory.events").write_text("max 7\noom 3\noom_kill 2\n")
-    assert oom_kills(tmp_path, tmp_path / "vmstat") == 2
+    group = cgroup(tmp_path, 4 * GB, GB) / "sys/fs/cgroup"
+    (group / "memory.events").write_text("max 7\noom 3\noom_kill 2\n")
+    assert oom_kills(tmp_path) == 2
 
 
 def test_where_there_is_no_proc_nothing_is_known(monkeypatch):

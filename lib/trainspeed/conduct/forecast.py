@@ -13,7 +13,7 @@ import msgspec
 from msgspec import Meta
 
 from trainspeed.conduct.groups import Pace, PlannedGroup
-from trainspeed.conduct.timetable import FEWEST, STEADY, Timetable
+from trainspeed.conduct.timetable import FEWEST, GRACE, STEADY, Timetable
 from trainspeed.core.quantities import MOST_S, Count
 
 WORKERS_START_S = 8.0  # until the frameworks are imported, side by side
@@ -120,7 +120,8 @@ class StudyPlan:
         left_s = math.inf if budget_s is None else (budget_s - self.start_s) * hands
         left_s += ROUNDING_S
         costs = {name: attrgetter(name) for name in ("first_s", "block_s")}
-        table = Timetable(groups=list(self.groups), hands=hands, yields=not self.last, **costs)
+        grace_s = GRACE * budget_s if budget_s is not None else 0.0
+        table = Timetable(groups=[*self.groups], hands=hands, grace_s=grace_s, yields=not self.last, **costs)
         return table.forecast(left_s)
 
     def hands_of(self, hands: int) -> int:

@@ -252,12 +252,22 @@ def _died(event: events.Exited, stage: str, kills_before: int | None, who: str, 
     if fault and fault.cause is Cause.OUT_OF_MEMORY and error:
         reason = f"ran out of memory in stage {stage!r} and aborted"
         return _failed(Status.OOM, reason, stage, error=error, cause=fault.cause)
-    ending = f"killed by {error}" if error else f"ended with exit code {code}"
     last = (line or last_line(event.stderr_tail))[:MAX_LETTERS]
-    reason = f"the {who} was {ending} in stage {stage!r}" + (f": {last}" if last else "")
+    reason = f"the {who} was {how_it_ended(code)} in stage {stage!r}" + (f": {last}" if last else "")
     status = fault.status if fault else Status.CRASHED
     outcome = _failed(status, reason, stage, error=error, cause=fault and fault.cause)
     return _by_kernel(outcome, kills_before)
+
+
+def how_it_ended(code: int, kills_before: int | None = None) -> str:
+    """Return what follows "was": "killed by SIGTERM", with the kernel's reason if there is one, or its exit code.
+
+    Args:
+        kills_before: Processes that the kernel had killed for want of memory before; None where that is no matter.
+    """
+    by_kernel = code == -signal.SIGKILL and _kernel_killed(kills_before)
+    why = ": the kernel did it, as the machine ran out of memory" if by_kernel else ""
+    return f"killed by {signal.Signals(-code).name}{why}" if code < 0 else f"ended with exit code {code}"
 
 
 def _by_kernel(outcome: RunOutcome, kills_before: int | None) -> RunOutcome:
@@ -272,8 +282,8 @@ def _by_kernel(outcome: RunOutcome, kills_before: int | None) -> RunOutcome:
 
 def _kernel_killed(kills_before: int | None) -> bool:
     """Return whether this machine's kernel has killed a process for want of memory since then."""
-    kills = oom_kills()
-    return None not in (kills, kills_before) and kills > kills_before
+    kills = None if kills_before is None else oom_kills()
+    return kills is not None and kills > kills_before
 
 
 def _failed(status: Status, reason: str, stage: str, **failure: str | float | None) -> RunOutcome:

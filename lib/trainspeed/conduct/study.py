@@ -33,7 +33,7 @@ from trainspeed.conduct.progress import Progress, shown_progress
 from trainspeed.conduct.resumed import check_same_machine, check_same_versions
 from trainspeed.conduct.runner import Runner
 from trainspeed.conduct.start import imports_are_timed, start_worker
-from trainspeed.conduct.timetable import Timetable
+from trainspeed.conduct.timetable import GRACE, Timetable
 from trainspeed.conduct.turns import TURN_S
 from trainspeed.conduct.unfinished import going_on
 from trainspeed.core.coverage import append_coverage, read_coverage
@@ -42,14 +42,12 @@ from trainspeed.core.files import CHECK
 from trainspeed.core.frame import RUNS_CSV, append_csv, is_current, write_csv
 from trainspeed.core.guard import arm
 from trainspeed.core.ledger import Ledger
-from trainspeed.core.monitor_csv import monitor_file
+from trainspeed.core.monitor_csv import MIN_INTERVAL_S, monitor_file
 from trainspeed.core.run import Run
 from trainspeed.core.runs import Measured, RunSet, elapsed_s
 from trainspeed.core.user_model import is_named, still_holds
 from trainspeed.sensors.memory import allowance_bytes
 from trainspeed.sensors.processes import device_cores
-
-GRACE = 0.2  # of a notebook's share of a report's time: what it takes beyond that, those after it share less
 
 
 def measure(
@@ -79,10 +77,11 @@ def measure(
         PlanOnly: Only the plan was asked for, and has been written.
     """
     context = context or current()
-    if not timeout_s > 0 or not interval_s > 0:
-        raise UserError("timeout_s", timeout_s, f"and interval_s (={interval_s!r}) must be positive seconds.")
-    if not turn_s > 0:
-        raise UserError("turn_s", turn_s, "must be positive seconds.")
+    least = {"timeout_s": (timeout_s, 0), "interval_s": (interval_s, MIN_INTERVAL_S), "turn_s": (turn_s, 0)}
+    for name, (seconds, fewest) in least.items():
+        if not seconds > 0 or seconds < fewest:
+            at_least = f", {fewest} or more" if fewest else ""
+            raise UserError(name, seconds, f"must be positive seconds{at_least}.")
     if budget_s is not None and not budget_s > 0:
         raise UserError("budget_s", budget_s, "must be positive seconds, or None for the whole plan.")
     if context.render_from:

@@ -15,7 +15,8 @@ decides, never a result, so that no verdict can be stopped at when it looks good
 
 A group of the core that was begun and turns out slower than expected may end its 6 blocks after the time, within a
 grace: 5 blocks have no interval, and all their time would be lost. One that cannot have 6 goes no further where
-another one of the core is decided.
+another one of the core is decided. Where it was clear from the beginning that 6 do not fit, so that they are begun as
+a study is not to be empty, they may be a little late only.
 
 A group whose trials have failed for good leaves the table: it takes no time from the others, and is none that is
 decided.
@@ -34,6 +35,8 @@ from typing import Generic, Protocol, TypeVar
 FEWEST = 6  # blocks that give an interval
 STEP = 3  # 7 and 8 blocks give a wider interval than 6: two more do not make up for the next pair of outliers
 STEADY = FEWEST + STEP  # blocks of which one may be out of line
+# Of a notebook's share of a report's time: what it takes beyond that, those after it share less.
+GRACE = 0.2
 # Of the grace: what was given up may be expected to end its 6 blocks so late. In a report beside a neighbour six fresh
 # blocks of PyTorch, expected to take 55 s (in four others 53 to 61), were not begun with 46 s left, which went to less.
 REVIVED = 0.25
@@ -92,6 +95,7 @@ class Timetable(Generic[G]):
     yields: bool = False
     choose: Callable[[Sequence[G]], G] | None = None
     _given_up: set[G] = field(default_factory=set)
+    _tight: set[G] = field(default_factory=set)  # begun though their 6 blocks did not fit
     _level: int = FEWEST
     _step: tuple[G, int] | None = None  # whose step was begun alone, and to which level
 
@@ -204,13 +208,16 @@ class Timetable(Generic[G]):
             failed = any(group.core for group in self.over)
             for group in unseen:
                 first = not begun and (not failed or self._needed_s([group], 1) <= left_s)
-                if first or self._needed_s([*begun, group], FEWEST) <= left_s:
+                fits = self._needed_s([*begun, group], FEWEST) <= left_s
+                if first or fits:
+                    self._tight |= set() if fits else {group}
                     return group
                 self._given_up.add(group)
         behind = self._below([group for group in core if self.had(group)], FEWEST)
-        while len(behind) > 1 and self._needed_s(behind, FEWEST) > left_s + self.grace_s:
+        late_s = left_s + (REVIVED if self._tight & {*behind} else 1.0) * self.grace_s
+        while len(behind) > 1 and self._needed_s(behind, FEWEST) > late_s:
             self._given_up.add(behind.pop())
-        if len(behind) == 1 and self._needed_s(behind, FEWEST) > left_s + self.grace_s:
+        if len(behind) == 1 and self._needed_s(behind, FEWEST) > late_s:
             # Where nothing of the core can have 6, as many as fit.
             decided = any(self.had(group) >= FEWEST for group in core)
             if decided or self._needed_s(behind, 1 + self.had(behind[0])) > left_s:
@@ -280,7 +287,8 @@ class Timetable(Generic[G]):
         costs = {"block_s": laters_s.__getitem__, "first_s": firsts_s.__getitem__}
         copy = Timetable(groups=self.groups, counts=dict(self.counts), hands=self.hands, **costs)
         copy.grace_s, copy.yields, copy.over = self.grace_s, self.yields, set(self.over)
-        copy._given_up, copy._level, copy._step = set(self._given_up), self._level, self._step
+        copy._given_up, copy._tight = set(self._given_up), set(self._tight)
+        copy._level, copy._step = self._level, self._step
         for pick in (copy.next, copy.next_of_more):
             while (group := pick(left_s)) is not None:
                 takes_s = copy.takes_s(group, copy.had(group)) * (self.hands if group.around else 1)

@@ -13,12 +13,13 @@ from dataclasses import replace
 from pathlib import Path
 
 from trainspeed.conduct.context import VARIABLES
-from trainspeed.conduct.forked_run import ForkedRun, RunOutcome
+from trainspeed.conduct.forked_run import ForkedRun, RunOutcome, how_it_ended
 from trainspeed.conduct.own_process import OwnProcess
 from trainspeed.conduct.worker_lease import Lease
 from trainspeed.core.levers.host import MALLOC_THRESHOLDS
 from trainspeed.core.paths import ROOT
 from trainspeed.core.run import Status
+from trainspeed.sensors.memory import oom_kills
 from trainspeed.worker import events
 from trainspeed.worker.channel import Channel
 from trainspeed.worker.request import Request
@@ -66,6 +67,7 @@ class WorkerProcess:
         command = [python, "-u", "-m", "trainspeed.worker.main", "--backend", backend]
         command += ["--plain"] if plain else []
         variables = _environment(environment or {})
+        self._oom_kills = oom_kills()
         self._process = _taken(pool, command, variables) or OwnProcess(command, variables)
         self.parent_pid = self._process.parent_pid
         self._requests = self._process.requests
@@ -85,12 +87,14 @@ class WorkerProcess:
         """
         if self.versions is not None:
             return
-        self._hello = self._requests.receive(time.monotonic() + IMPORT_TIMEOUT_S)
+        until_s = time.monotonic() + IMPORT_TIMEOUT_S
+        self._hello = self._requests.receive(until_s)
         hello = events.decode(self._hello) if self._hello else None
         if not isinstance(hello, events.Hello):
-            self.close()
+            in_time, code = time.monotonic() < until_s, self._ended()
             reason = hello.reason if hello else self._process.last_words()
-            raise Unavailable(reason or "importing it took too long")
+            ended = f"its process was {how_it_ended(code, self._oom_kills)}" if in_time else ""
+            raise Unavailable(reason or ended or "importing it took too long")
         self._learn(hello)
 
     def _learn(self, hello: events.Hello) -> None:

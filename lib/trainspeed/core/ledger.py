@@ -134,7 +134,7 @@ def _read_all(lines: Iterable[tuple[int, bytes]]) -> tuple[tuple[Run, ...], tupl
             else:
                 doubts.append(
                     f"line {number} of {RUNS_FILE} is cut off or damaged and was left out "
-                    f"({what_is_wrong(run)}); the other lines are used. RESUME=1 measures it again."
+                    f"({what_is_wrong(run)}); the other lines are used. RESUME=1 measures it again where there is time."
                 )
     finally:
         if was_on:

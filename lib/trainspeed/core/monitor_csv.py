@@ -26,6 +26,7 @@ SENSORS = (
     "pcie_tx_bytes_per_s",
 )
 MONITOR_COLUMNS = ("utc", "device", "name", "uuid", *SENSORS)
+MIN_INTERVAL_S = 0.01  # between two samples
 MOST_BYTES = 256 * 2**20  # some days of eight GPUs, or a month of one
 MOST_DEVICES = 2048  # cores and GPUs of one machine
 MOST = 1e18  # of any sensor

@@ -19,13 +19,13 @@ from pathlib import Path
 from typing import NoReturn
 
 from trainspeed.core.errors import UserError
+from trainspeed.core.monitor_csv import MIN_INTERVAL_S
 from trainspeed.monitor.table import SampleTable, open_table
 from trainspeed.monitor.watch import Watch
 from trainspeed.sensors.host import HostSensors
 from trainspeed.sensors.nvml import open_nvml
 from trainspeed.sensors.processes import die_with_parent
 
-MIN_INTERVAL_S = 0.01
 CANNOT_RUN, NOT_FOUND = 126, 127  # as in shells
 
 

@@ -12,6 +12,7 @@ import time
 # signal (often SIGUSR1) before it ends it.
 FORWARDED = tuple(getattr(signal, f"SIG{name}") for name in ("TERM", "INT", "HUP", "QUIT", "USR1", "USR2"))
 STDIN = 0
+MOST_S = 86_400.0  # that one call waits: the kernel's time ends before a float's
 
 
 class Watch:
@@ -65,7 +66,7 @@ class Watch:
         """Return after this many seconds, or earlier when something happened."""
         stdin = [STDIN] if self._watch_stdin and not self._stdin_closed else []
         try:
-            ready, _, _ = select.select([self._wakeup_read, *stdin], [], [], max(0.0, seconds))
+            ready, _, _ = select.select([self._wakeup_read, *stdin], [], [], min(max(0.0, seconds), MOST_S))
             if self._wakeup_read in ready:
                 os.read(self._wakeup_read, 4096)
             if STDIN in ready:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 
 from trainspeed.conduct.forecast import PlanSums, StudyPlan
@@ -14,25 +14,17 @@ from trainspeed.report.request import ReportRequest
 def weighed(session: ReportRequest, plans: Mapping[str, StudyPlan], hands: int = 1) -> ReportRequest:
     """Return the request with what each notebook compares as its weight, and what those take whose time is fixed.
 
+    One that has no plan, for a mistake in it, needs nothing and keeps no time from the others.
+
     Args:
         hands: Number of equal machines that share the blocks.
     """
-    weights = {n: plans[n].needs_s for n in session.weights if n in plans}
+    weights = {n: plans.get(n, StudyPlan(study=n, groups=())).needs_s for n in session.weights}
     if session.budget_s is None:
         return replace(session, weights=weights)
     given_s = {n: seconds for n, seconds in session.given_s.items() if n in plans}
     reserved_s = {n: plans[n].spent_s(seconds, hands) for n, seconds in given_s.items()}
     return replace(session, weights=weights, reserved_s=reserved_s)
-
-
-def shares_of(
-    session: ReportRequest, names: Sequence[str], budget_s: float, spent_s: Mapping[str, float]
-) -> Shares:
-    """Return the shares of those of a session's notebooks that are run."""
-    weights = {name: weight for name, weight in session.weights.items() if name in names}
-    fixed_s = {name: seconds for name, seconds in session.fixed_s.items() if name in names}
-    spent_s = {name: seconds for name, seconds in spent_s.items() if name in names}
-    return Shares(budget_s, weights, fixed_s=fixed_s, spent_s=spent_s)
 
 
 def plan_lines(session: ReportRequest, plans: Mapping[str, StudyPlan], hands: int = 1) -> list[str]:

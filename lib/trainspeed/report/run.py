@@ -27,11 +27,11 @@ from trainspeed.core.paths import ROOT
 from trainspeed.core.runs import RunSet, elapsed_s
 from trainspeed.core.user_model import user_models_in
 from trainspeed.report import parameters
-from trainspeed.report.budget import ask_for_plans, check_budget
+from trainspeed.report.budget import Shares, ask_for_plans, check_budget
 from trainspeed.report.notebook_run import End
 from trainspeed.report.notebooks import INTERRUPTED, NotebookJob, ReportRun, exit_code
 from trainspeed.report.output_folder import locked, shown
-from trainspeed.report.plan_text import plan_lines, plan_totals, shares_of, weighed
+from trainspeed.report.plan_text import plan_lines, plan_totals, weighed
 from trainspeed.report.request import (
     ReportRequest,
     check_models_named,
@@ -84,7 +84,10 @@ def report(*, out: Path, resume: bool = False, folder: Path = NOTEBOOKS, **choic
                 interrupted = session.preset in LONG_PRESETS and _tell_time(session, out, folder)
             if interrupted:
                 return INTERRUPTED
-            append_line(out / SESSIONS_FILE, asdict(session))
+            try:
+                append_line(out / SESSIONS_FILE, asdict(session))
+            except OSError as problem:
+                raise UserError(f"cannot write to {shown(out)}: {problem.strerror or problem}") from None
         models = tuple(sorted(user_models_in([session.parameters[name] for name in names])))
         context = Context(
             id=session.session,
@@ -98,7 +101,7 @@ def report(*, out: Path, resume: bool = False, folder: Path = NOTEBOOKS, **choic
         jobs = [
             NotebookJob(
                 name=name,
-                context=replace(context, last=session.budget_s is None or name == names[-1]),
+                context=replace(context, last=session.budget_s is None or name == session.notebooks[-1]),
                 parameters=session.parameters[name],
                 preset=session.preset,
             )
@@ -110,7 +113,9 @@ def report(*, out: Path, resume: bool = False, folder: Path = NOTEBOOKS, **choic
         shares = None
         if session.budget_s is not None:
             spent_s = _spent_s(out, session) if old else {}
-            shares = shares_of(session, names, session.budget_s - (time.monotonic() - begun_s), spent_s)
+            # Of all of the session's: one that goes on by itself has no more time than it had among them.
+            left_s = session.budget_s - (time.monotonic() - begun_s)
+            shares = Shares(left_s, session.weights, fixed_s=session.fixed_s, spent_s=spent_s)
         code = ReportRun(jobs, front, out=out, folder=folder, shares=shares).run()
     if code == INTERRUPTED and [*names] != [CHECK]:
         print("What was measured is kept: the same command with RESUME=1 goes on.", flush=True)

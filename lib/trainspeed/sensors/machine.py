@@ -13,20 +13,16 @@ from typing import Any
 
 import psutil
 
+from trainspeed.sensors.control_groups import FILE_SYSTEM, control_groups
 from trainspeed.sensors.cpu import cpu_flags, cpu_name
 from trainspeed.sensors.gpus import ChosenGpus, choose_gpus, hashed
 from trainspeed.sensors.interconnect import first_link, interconnect
-from trainspeed.sensors.memory import huge_pages_mode
+from trainspeed.sensors.memory import LIMITS, huge_pages_mode
 from trainspeed.sensors.nvml import Gpu, Nvml, open_nvml
 from trainspeed.sensors.processes import usable_cores
 
-FILE_SYSTEM = Path("/")
 # The instruction sets that decide how fast a CPU trains, and in which precisions.
 SPEED_FLAGS = ("avx2", "avx512f", "avx512_bf16", "avx512_fp16", "amx_bf16", "amx_tile")
-MEMORY_LIMITS = (
-    "sys/fs/cgroup/memory.max",
-    "sys/fs/cgroup/memory/memory.limit_in_bytes",
-)  # of versions 2 and 1 of control groups
 CONTAINERS = ("docker", "kubepods", "containerd", "libpod", "lxc")
 
 
@@ -98,22 +94,21 @@ def physical_cores(root: Path = FILE_SYSTEM) -> int | None:
 
 
 def core_quota(root: Path = FILE_SYSTEM) -> float | None:
-    """Return how many cores' worth of time the control group grants (`docker run --cpus`); None if all."""
-    quota, _, period = (_read(root / "sys/fs/cgroup/cpu.max") or "").partition(" ")
-    if not period:  # version 1 of control groups
-        quota = _read(root / "sys/fs/cgroup/cpu/cpu.cfs_quota_us") or ""
-        period = _read(root / "sys/fs/cgroup/cpu/cpu.cfs_period_us") or ""
-    # "max" and -1 mean no limit
-    return int(quota) / int(period) if quota.isdigit() and period.isdigit() and int(period) else None
+    """Return how many cores' worth of time the control groups grant (`docker run --cpus`, a job); None if all."""
+    quotas = []
+    for group in control_groups("cpu", root):
+        quota, _, period = (_read(group / "cpu.max") or "").partition(" ")
+        if not period:  # version 1 of control groups
+            quota, period = (_read(group / f"cpu.cfs_{name}_us") or "" for name in ("quota", "period"))
+        if quota.isdigit() and period.isdigit() and int(period):  # "max" and -1 mean no limit
+            quotas.append(int(quota) / int(period))
+    return min(quotas, default=None)
 
 
 def machine_memory_bytes(root: Path = FILE_SYSTEM) -> int:
-    """Return the machine's memory in bytes, or what its control group grants (a container's, a job's) if less."""
-    # A job's group may be deeper, and each of those that it is in may have a limit.
-    groups = (_read(root / "proc/self/cgroup") or "").splitlines()
-    own = next((Path(group.removeprefix("0::/")) for group in groups if group.startswith("0::/")), Path())
-    paths = [*MEMORY_LIMITS, *(f"sys/fs/cgroup/{group}/memory.max" for group in (own, *own.parents))]
-    limits = [_read(root / path) or "" for path in paths]
+    """Return the machine's memory in bytes, or what its control groups grant (a container's, a job's) if less."""
+    groups = control_groups("memory", root)
+    limits = [_read(group / limit) or "" for group in groups for limit, *_ in LIMITS]
     # "max" means no limit; version 1 has a number beyond every machine for that
     return min([psutil.virtual_memory().total, *(int(limit) for limit in limits if limit.isdigit())])
 

@@ -10,10 +10,17 @@ from pathlib import Path
 import psutil
 
 from trainspeed.core.errors import UserError
+from trainspeed.sensors.control_groups import FILE_SYSTEM, control_groups
 
 LIMIT_VARIABLE = "TRAINSPEED_MEMORY_BYTES"  # the user's limit for what one run may add
 SPARE_SHARE = 0.05  # of the free memory, left to the machine so that it does not start to swap
-CGROUP = Path("/sys/fs/cgroup")
+# Files of a control group: its limit, what is used of it, and that part of its statistics that is file cache, which
+# counts as used but is given up as soon as somebody needs the memory. Version 2, and 1.
+# Source: https://docs.kernel.org/admin-guide/cgroup-v2.html#memory-interface-files (inactive_file)
+LIMITS = (
+    ("memory.max", "memory.current", "inactive_file"),
+    ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file"),
+)
 HUGE_PAGES_MODE = Path("/sys/kernel/mm/transparent_hugepage/enabled")
 
 
@@ -26,21 +33,21 @@ def huge_pages_mode(file: Path = HUGE_PAGES_MODE) -> str | None:
     return next((mode.strip("[]") for mode in modes if mode.startswith("[")), None)
 
 
-def allowance_bytes(environment: Mapping[str, str] = os.environ, cgroup: Path = CGROUP) -> int:
-    """Return how many bytes a run may add: what is free here, or in this container if that is less."""
+def allowance_bytes(environment: Mapping[str, str] = os.environ, root: Path = FILE_SYSTEM) -> int:
+    """Return how many bytes a run may add: what is free here, or in this container or job if that is less."""
     if wanted := environment.get(LIMIT_VARIABLE):
         if not wanted.isdecimal():
             raise UserError(LIMIT_VARIABLE, wanted, "must be a whole number of bytes, such as 4000000000.")
         return int(wanted)
-    free = psutil.virtual_memory().available
-    try:
-        limit, used = (int((cgroup / name).read_text()) for name in ("memory.max", "memory.current"))
-        # File cache counts as used, but is given up as soon as somebody needs the memory.
-        # Source: https://docs.kernel.org/admin-guide/cgroup-v2.html#memory-interface-files (inactive_file)
-        free = min(free, limit - used + (_number_after("inactive_file", cgroup / "memory.stat") or 0))
-    except (OSError, ValueError):  # no cgroup v2, or the limit is the word "max"
-        pass
-    return int(max(free, 0) * (1 - SPARE_SHARE))
+    free = [psutil.virtual_memory().available]
+    for group in control_groups("memory", root):
+        for limit, used, cache in LIMITS:
+            try:
+                left = int((group / limit).read_text()) - int((group / used).read_text())
+            except (OSError, ValueError):  # no such group, or the limit is the word "max"
+                continue
+            free.append(left + (_number_after(cache, group / "memory.stat") or 0))
+    return int(max(min(free), 0) * (1 - SPARE_SHARE))
 
 
 def limit_memory(allowance: int) -> None:
@@ -72,14 +79,16 @@ class PeakMemory:
         return None if peak is None or self._before is None else max(peak - self._before, 0)
 
 
-def oom_kills(cgroup: Path = CGROUP, machine: Path = Path("/proc/vmstat")) -> int | None:
-    """Return how many processes the kernel has killed so far because memory ran out: in this container, or here.
+def oom_kills(root: Path = FILE_SYSTEM) -> int | None:
+    """Return how many processes the kernel has killed so far because memory ran out: in this container or job, or here.
 
     The machine's own count has those of its other containers, too, so it counts only where there is no other.
     Source: https://docs.kernel.org/admin-guide/cgroup-v2.html#memory-interface-files (memory.events: oom_kill)
     """
-    here = _number_after("oom_kill", cgroup / "memory.events")
-    return _number_after("oom_kill", machine) if here is None else here
+    names = ("memory.events", "memory.oom_control")  # version 2, and 1
+    files = [group / name for group in control_groups("memory", root) for name in names]
+    counts = (_number_after("oom_kill", file) for file in (*files, root / "proc/vmstat"))
+    return next((count for count in counts if count is not None), None)
 
 
 def _status_bytes(field: str) -> int | None:

@@ -63,7 +63,7 @@ def test_every_parameter_says_what_it_is():
         ("confirm: -1", "confirm (=-1) must be a whole number of at least 0"),
         ("confirm_blocks: -1", "confirm_blocks (=-1) must be a whole number of at least 0"),
         ("seed: -1", "seed (=-1) must be a whole number"),
-        ("interval_s: 0", "interval_s (=0) must be positive seconds"),
+        ("interval_s: 0.005", "interval_s (=0.005) must be positive seconds, 0.01 or more"),
         ("timeout_s: -5", "timeout_s (=-5)"),
     ],
 )

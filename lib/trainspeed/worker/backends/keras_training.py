@@ -8,7 +8,7 @@ from __future__ import annotations
 import collections
 import math
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
@@ -161,21 +161,15 @@ class KerasTraining(Training):
             keras_pipelines.close(data)
 
     def _take_input(self, data: dict[str, Any], another: Another) -> tuple[float, ...]:
-        """Take the batches of each epoch without training, to the device, and enlarge them where the pipeline does."""
+        """Take the batches of each epoch to the device, without training or what the model itself does to images."""
         with self.scope, keras_pipelines.left_open():
             batches = keras_pipelines.InputOnly(data)
-        layers: list[Callable[[Any], Any]] = []
-        if self.on_gpu:
-            layers.append(self.resident or self.on_device)
-        if self.of_images is not self.network and self.trial.pipeline != "in_model":
-            layers += self.of_images.layers[1:-1]  # between its input and the network
+        to_device = self.resident or self.on_device
 
         def epoch() -> None:
             for x, _ in batches:
-                for layer in layers:
-                    x = layer(x)
-                if layers and not self.on_gpu:
-                    keras.ops.convert_to_numpy(x[:1])
+                if self.on_gpu:
+                    x = to_device(x)
             if self.on_gpu:  # which does one thing after the other: with the last one, all are there
                 keras.ops.convert_to_numpy(x[:1])
 

@@ -110,6 +110,8 @@ class TensorFlowBackend(Backend):
                 "Keras's fit fails under MultiWorkerMirroredStrategy, which TensorFlow needs on several nodes "
                 "(keras-team/keras#20585)"
             )
+        if isinstance(trial, Trial) and trial.compile and trial.strategy != SINGLE:
+            raise Unsupported("XLA cannot compile a step under MirroredStrategy: use compile = false")
 
     def start(
         self,

@@ -1,0 +1,30 @@
+"""The control groups that this process is in: a container's, a job's. Linux; none elsewhere.
+
+Source: https://man7.org/linux/man-pages/man7/cgroups.7.html (/proc/pid/cgroup)
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+FILE_SYSTEM = Path("/")
+
+
+def control_groups(controller: str, root: Path = FILE_SYSTEM) -> list[Path]:
+    """Return the folders of a controller's groups, of both versions: each may have a limit. Some may not exist.
+
+    That of this process comes first, then those that it is in. A container may see its own at the top, by whatever name
+    the host gives it.
+    """
+    top = root / "sys/fs/cgroup"
+    groups: list[Path] = []
+    try:
+        lines = (root / "proc/self/cgroup").read_text().splitlines()
+    except OSError:
+        lines = []
+    for line in lines:
+        _, controllers, path = line.split(":", 2)
+        if controllers == "" or controller in controllers.split(","):  # version 2 names none
+            own = Path(path.lstrip("/"))
+            groups += [(top / controller if controllers else top) / group for group in (own, *own.parents)]
+    return list(dict.fromkeys([*groups, top, top / controller]))

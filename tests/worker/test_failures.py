@@ -1,0 +1,24 @@
+"""Which line of an exception becomes the reason of a row."""
+
+from trainspeed.worker.failures import first_line
+
+OF_GRAPH = """Graph execution error:
+
+Detected at node sequential/embedding/GatherV2 defined at (most recent call last):
+  File "train.py", line 9, in <module>
+
+  File "keras/src/layers/core/embedding.py", line 196, in call
+
+indices[0,0] = 7 is not in [0, 3)
+\t [[{{node sequential/embedding/GatherV2}}]] [Op:__inference_multi_step_on_iterator_822]"""
+
+
+def test_of_an_error_in_tensorflows_graph_the_line_behind_the_places_tells():
+    assert first_line(OF_GRAPH) == "indices[0,0] = 7 is not in [0, 3)"
+
+
+def test_else_the_first_line_tells_and_one_with_a_known_error_before_it():
+    assert first_line("Graph execution error:") == "Graph execution error:"
+    assert first_line("\n wrong shape\nmore") == "wrong shape"
+    assert first_line("") == "no message"
+    assert first_line(f"{OF_GRAPH}\nCUDA out of memory") == "CUDA out of memory"
