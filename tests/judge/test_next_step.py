@@ -7,11 +7,12 @@ import pytest
 from conv2d_data import make_run as make_convolution
 from conv2d_data import make_trial
 from study_data import layout_pair
+from trainspeed.core.coverage import Coverage, GroupCoverage
 from trainspeed.core.run import Role
 from trainspeed.core.runs import RunSet
 from trainspeed.judge.blocks_needed import MOST_BLOCKS, blocks_for_margin, blocks_to_decide, is_at_edge
 from trainspeed.judge.comparison import compare, verdict_between
-from trainspeed.judge.next_step import more_seconds, next_step
+from trainspeed.judge.next_step import more_seconds, next_step, others_seconds
 from trainspeed.judge.verdict import Judgement, Outcome
 from trainspeed.show.answer import decided_by, step_sentences
 
@@ -67,6 +68,39 @@ def test_the_step_counts_the_blocks_that_are_missing_and_what_they_take():
 
     assert (len(step.open), step.near, step.blocks) == (1, (), 6)
     assert step.more_s == pytest.approx(runs.wall_s * 2)
+
+
+@pytest.mark.parametrize(
+    ("blocks", "most", "others"),
+    [
+        (
+            6,
+            15,
+            6 * 3,
+        ),  # the core's other group, of three arms, has its six blocks too; the survey comes later
+        (9, 15, 9 * 3 + 10),  # and the survey's ten arms one
+        (24, 15, 24 * 3 + 10),  # asked for as many, the core has them; the survey has one at most
+        (24, 30, 24 * 3 + 10),
+    ],
+)
+def test_what_others_are_given_before_is_counted_in_the_time(blocks, most, others):
+    """An arm takes as long as one of the pair: nothing of the others has run."""
+    runs = RunSet(tuple(layout_pair([1.5] * 4)))
+    other, survey = (
+        [replace(runs[0].trial, batch_size=8 * n) for n in range(3, 3 + arms)] for arms in (3, 10)
+    )
+    groups = [
+        GroupCoverage(part="", core=core, trials=tuple(t.as_dict() for t in trials), blocks=had, most=asked)
+        for core, trials, had, asked in (
+            (True, runs.by_trial(), 4, most),
+            (True, other, 0, most),
+            (False, survey, 0, 1),
+        )
+    ]
+    coverage = Coverage(session="s", study="layout", budget_s=60.0, spent_s=60.0, groups=tuple(groups))
+    verdicts = compare(runs, *LAYOUTS, question="?")
+
+    assert others_seconds(verdicts, runs, coverage, blocks) == pytest.approx(others * runs.wall_s / 8)
 
 
 def test_arms_that_take_turns_with_an_undecided_pair_are_measured_again_with_it():

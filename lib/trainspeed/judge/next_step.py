@@ -6,14 +6,16 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
 from trainspeed.core.convolution import AnyTrial
+from trainspeed.core.coverage import Coverage, GroupCoverage
 from trainspeed.core.factors import RECIPE
 from trainspeed.core.run import Role, Run, Status
 from trainspeed.core.runs import RunSet
 from trainspeed.judge.blocks_needed import blocks_to_decide, is_at_edge
 from trainspeed.judge.comparison import Verdict
 from trainspeed.judge.run_notes import EpochsDrifted, run_notes
-from trainspeed.judge.verdict import Outcome
+from trainspeed.judge.verdict import MIN_BLOCKS, Outcome
 
+STEADY = 9  # blocks of the core, before anything else has a second one: see `conduct.timetable`
 MANY_SHARE = 1 / 3  # of the runs of what is undecided: from here on that they drifted is told as a reason
 
 
@@ -27,6 +29,7 @@ class NextStep:
         at_edge: What would take as many, though its interval is narrow and without 1: the margin's edge lies in it.
         blocks: How many blocks it takes in all, if the effects are as large as they look; None where `open` is empty.
         more_s: Seconds that these take beyond what was measured; None where that is not known.
+        others_s: Seconds of blocks that a study with more time gives to its other comparisons before those.
         drifted, of: In how many runs of what is undecided the epoch time changed meanwhile, of how many.
     """
 
@@ -37,6 +40,7 @@ class NextStep:
     drifted: int = 0
     of: int = 0
     at_edge: tuple[Verdict, ...] = ()
+    others_s: float = 0.0
 
     @property
     def many_drifted(self) -> bool:
@@ -44,11 +48,12 @@ class NextStep:
         return self.of > 0 and self.drifted >= MANY_SHARE * self.of
 
 
-def next_step(verdicts: Iterable[Verdict], runs: RunSet) -> NextStep | None:
+def next_step(verdicts: Iterable[Verdict], runs: RunSet, coverage: Coverage | None = None) -> NextStep | None:
     """Return what would decide the verdicts on time among these; None where all are decided.
 
     Args:
         runs: Those of the verdicts, which tell how long a block takes.
+        coverage: What of its plan their study had time for; None where it had no limit.
     """
     undecided = [v for v in verdicts if v.outcome is Outcome.UNDECIDED and v.quantity == "time"]
     needed = {id(verdict): blocks_to_decide(verdict) for verdict in undecided if not verdict.is_control}
@@ -64,9 +69,49 @@ def next_step(verdicts: Iterable[Verdict], runs: RunSet) -> NextStep | None:
     own = [run for run in runs if run.status is Status.OK and run.trial.spec in pairs]
     drifted = sum(any(isinstance(note, EpochsDrifted) for note in run_notes(run)) for run in own)
     more_s = blocks and more_seconds(open_, runs, blocks)
+    others_s = others_seconds(open_, runs, coverage, blocks) if blocks and coverage else 0.0
     return NextStep(
-        open=open_, near=near, at_edge=at_edge, blocks=blocks, more_s=more_s, drifted=drifted, of=len(own)
+        open=open_,
+        near=near,
+        at_edge=at_edge,
+        blocks=blocks,
+        more_s=more_s,
+        others_s=others_s,
+        drifted=drifted,
+        of=len(own),
     )
+
+
+def others_seconds(verdicts: Sequence[Verdict], runs: RunSet, coverage: Coverage, blocks: int) -> float:
+    """Return the seconds of the blocks that others of a study are given before these verdicts have so many.
+
+    The core comes first, and 9 blocks of it before a second one of the rest; beyond that all have as many that may
+    have them. Where the plan has fewer blocks, what has all of those is asked for as many more.
+    """
+    pairs = [{verdict.baseline.spec, verdict.candidate.spec} for verdict in verdicts]
+    own = [group for group in coverage.groups if any(pair <= {*group.arms} for pair in pairs)]
+    if not own:  # as of a search, whose blocks no plan has
+        return 0.0
+    asked = max((group.most for group in coverage.groups if group.core), default=0)
+    core_level = blocks if all(group.core for group in own) else max(blocks, STEADY)
+    level = blocks if blocks > STEADY or any(not group.core for group in own) else int(blocks > MIN_BLOCKS)
+    known_s = [_block_s(group, runs) for group in coverage.groups]
+    # What has not run is taken for as quick as what is open.
+    own_s = ((s or 0.0) / len(g.trials) for g, s in zip(coverage.groups, known_s, strict=True) if g in own)
+    arm_s, seconds = max(own_s), 0.0
+    for group, block_s in zip(coverage.groups, known_s, strict=True):
+        most = max(blocks, asked) if group.most == asked else group.most
+        missing = min(core_level if group.core else level, most) - group.blocks
+        if missing > 0 and group not in own and not group.failed:
+            seconds += missing * (block_s or group.needs_s or arm_s * len(group.trials))
+    return seconds
+
+
+def _block_s(group: GroupCoverage, runs: RunSet) -> float | None:
+    """Return the seconds of a block of a group; None where it has none."""
+    arms = {*group.arms}
+    own = runs.ok().where(lambda run: run.trial.spec in arms)
+    return own.wall_s / len({run.block for run in own}) if own else None
 
 
 def more_seconds(verdicts: Sequence[Verdict], runs: RunSet, blocks: int) -> float | None:

@@ -73,7 +73,6 @@ def ask_for_plans(
     *,
     hands: int | None = None,
     limited: bool = True,
-    ended: Callable[[str, End], None] = lambda name, end: None,
 ) -> tuple[dict[str, StudyPlan], list[End], bool]:
     """Run the notebooks as far as their plans; return those, how each ended, and whether the user interrupted.
 
@@ -81,7 +80,6 @@ def ask_for_plans(
         out: Folder whose earlier runs tell how long a trial takes.
         hands: See `Context`.
         limited: Whether they share a time, so that what one leaves is for those that come after it.
-        ended: Called after each notebook.
     """
     plans: dict[str, StudyPlan] = {}
     ends = []
@@ -96,7 +94,6 @@ def ask_for_plans(
             if (plan := read_plan(file)) is not None:
                 last, starts = not limited or name == names[-1], plan.starts or not plans
                 plans[name] = replace(plan, last=last, starts=starts)
-            ended(name, ends[-1])
             if interruption.asked:
                 break
         return plans, ends, interruption.asked

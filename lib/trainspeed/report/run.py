@@ -6,8 +6,9 @@ Does not know what a notebook measures: it hands over parameters and a context, 
 from __future__ import annotations
 
 import os
+import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
@@ -78,10 +79,11 @@ def report(*, out: Path, resume: bool = False, folder: Path = NOTEBOOKS, **choic
         else:
             if resume:
                 print(f"{shown(out)} holds no session to continue: this is a new one", flush=True)
+            own = parameters.read_parameters(params, folder) if (params := choice.get("params")) else {}
             if session.budget_s is not None:
-                session, interrupted = _weighed(session, out, folder)
+                session, interrupted = _weighed(session, out, folder, own)
             else:
-                interrupted = session.preset in LONG_PRESETS and _tell_time(session, out, folder)
+                interrupted = session.preset in LONG_PRESETS and _tell_time(session, out, folder, own)
             if interrupted:
                 return INTERRUPTED
             try:
@@ -122,26 +124,48 @@ def report(*, out: Path, resume: bool = False, folder: Path = NOTEBOOKS, **choic
     return code
 
 
-def _weighed(session: ReportRequest, out: Path, folder: Path) -> tuple[ReportRequest, bool]:
+def _weighed(
+    session: ReportRequest, out: Path, folder: Path, own: Collection[str]
+) -> tuple[ReportRequest, bool]:
     """Return the request with what each notebook compares as its weight, and whether the user interrupted.
 
+    Args:
+        own: As of `_check_no_mistake`.
     Raises:
-        UserError: The time is not enough for anything.
+        UserError: The time is not enough for anything, or what the user has set cannot be measured.
     """
-    plans, _, interrupted = ask_for_plans(session.notebooks, session.parameters, folder, out)
+    plans, ends, interrupted = ask_for_plans(session.notebooks, session.parameters, folder, out)
+    _check_no_mistake(session.notebooks, ends, own)
     hands = 1 + len(twin_names())
     if not interrupted:
         check_budget(session.budget_s, plans, session.given_s, hands)
     return weighed(session, plans, hands), interrupted
 
 
-def _tell_time(session: ReportRequest, out: Path, folder: Path) -> bool:
-    """Print how long a report without a limit takes; return whether the user interrupted."""
-    plans, _, interrupted = ask_for_plans(session.notebooks, session.parameters, folder, out, limited=False)
+def _tell_time(session: ReportRequest, out: Path, folder: Path, own: Collection[str]) -> bool:
+    """Print how long a report without a limit takes; return whether the user interrupted; see `_weighed`."""
+    plans, ends, interrupted = ask_for_plans(
+        session.notebooks, session.parameters, folder, out, limited=False
+    )
+    _check_no_mistake(session.notebooks, ends, own)
     if plans and not interrupted:
         told = plan_lines(session, plans, 1 + len(twin_names()))[-1]
         print(f"{told} Ctrl-C ends it, and RESUME=1 goes on. `make plan` tells more.", flush=True)
     return interrupted
+
+
+def _check_no_mistake(names: Sequence[str], ends: Sequence[End], own: Collection[str]) -> None:
+    """Raise a UserError where a notebook cannot measure what the user has set, before anything is measured.
+
+    What a preset sets and this machine cannot do is a line of its notebook, and no reason to leave out the others.
+
+    Args:
+        ends: How the notebooks planned, as far as they did.
+        own: Notebooks with parameters of the user's.
+    """
+    for name, end in zip(names, ends, strict=False):
+        if end.mistake and name in own:
+            raise UserError(f"{name}: {one_line(end.error)}")
 
 
 def _spent_s(out: Path, session: ReportRequest) -> dict[str, float]:
@@ -247,13 +271,9 @@ def plan(
     """
     wanted = new_session(folder=folder, **choice)
 
-    def show(name: str, end: End) -> None:
-        if end.error:
-            print(f"{name}: {one_line(end.error)}", flush=True)
-
     limited = wanted.budget_s is not None
     plans, ends, interrupted = ask_for_plans(
-        wanted.notebooks, wanted.parameters, folder, out, hands=hands, limited=limited, ended=show
+        wanted.notebooks, wanted.parameters, folder, out, hands=hands, limited=limited
     )
     if limited and not interrupted:
         check_budget(wanted.budget_s, plans, wanted.given_s, hands)
@@ -262,4 +282,7 @@ def plan(
         print(line, flush=True)
     if sums and plans:
         sums.write_bytes(msgspec.json.encode(plan_totals(wanted, plans, hands)))
+    for name, end in zip(wanted.notebooks, ends, strict=False):
+        if end.error:  # last, where it is seen
+            print(f"{name}: {one_line(end.error)}", file=sys.stderr, flush=True)
     return exit_code(ends, interrupted)

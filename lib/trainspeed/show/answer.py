@@ -30,6 +30,7 @@ from trainspeed.judge.text import (
 from trainspeed.judge.verdict import CONFIDENCE, MARGIN, MIN_BLOCKS, Outcome, expected_false
 from trainspeed.show.messages import of_accuracies
 
+START_S = 15.0  # of a report: its workers, a kernel, a page
 MOST_NAMED = 4  # settings with one outcome that a sentence names
 MOST_LOOKS = 3  # things that are compared in too few blocks that a line names
 MOST_APART = 2  # words for the setting of such a one
@@ -184,7 +185,7 @@ def certainty_sentences(
         if doubts
         else "No reason to distrust this was found in the runs."
     )
-    step = next_step(sure or verdicts, measured)
+    step = next_step(sure or verdicts, measured, measured.coverage)
     return [*sentences, *step_sentences(step, measured.study, measured.wall_s, measured.coverage)]
 
 
@@ -272,7 +273,7 @@ def how_to_measure(step: NextStep, study: str, wall_s: float, coverage: Coverage
 
 def _command(step: NextStep, study: str, wall_s: float, coverage: Coverage | None) -> str:
     """Return the command that measures so many blocks, as `code`, with PARAMS where the plan has fewer."""
-    spent_s = (coverage.spent_s if coverage else wall_s) + (step.more_s or 0.0)
+    spent_s = START_S + (coverage.spent_s if coverage else wall_s) + (step.more_s or 0.0) + step.others_s
     asked = max((group.most for group in coverage.groups if group.core), default=0) if coverage else 0
     command = command_for(verdict.candidate for verdict in step.open)
     command += f" NOTEBOOKS={study} BUDGET={max(1, math.ceil(spent_s / 60))}m"

@@ -28,7 +28,7 @@ def undecided_sentences(report: ReportSummary, confirmed: Sequence[Confirmed] = 
         own = [verdict for verdict in compared if verdict.study == study]
         sure = [verdict for verdict in own if verdict.low is not None]
         runs = report.runs.of_study(study)
-        step = next_step(sure or own, runs)
+        step = next_step(sure or own, runs, report.coverage.get(study))
         if step and step.open:
             sentences.append(f"{study}: {decided_by(step, study, runs.wall_s, report.coverage.get(study))}")
         for verdict in step.at_edge if step else ():

@@ -1,0 +1,42 @@
+"""What a user has set and no notebook can measure: one line before anything is measured."""
+
+from __future__ import annotations
+
+import pytest
+
+from trainspeed.core.errors import UserError
+from trainspeed.report import run
+from trainspeed.report.budget import OVERHEAD_S
+from trainspeed.report.notebook_run import End, NotebookStatus
+
+NAMES = ("layout", "amp")
+UNKNOWN = End(NotebookStatus.FAILED, "blocks (=1) are too few here.\nMore.", mistake=True)
+
+
+@pytest.fixture
+def asked(folder, out, monkeypatch):
+    """What a report is asked for, whose second notebook says while planning that it cannot measure that."""
+    ends = [End(NotebookStatus.OK), UNKNOWN]
+    monkeypatch.setattr(run, "ask_for_plans", lambda *_, **__: ({}, ends, False))
+    return {"out": out, "folder": folder, "notebooks": NAMES, "budget": f"{2 * OVERHEAD_S}s"}
+
+
+def test_a_mistake_in_what_the_user_has_set_ends_the_report_before_it_begins(asked, kernels, out):
+    with pytest.raises(UserError, match=r"^amp: blocks \(=1\) are too few here\.$"):
+        run.report(**asked, params="amp: {blocks: 1}")
+
+    assert not kernels.calls and not (out / "sessions.jsonl").exists()
+
+
+@pytest.mark.parametrize("params", [None, "layout: {blocks: 7}"])
+def test_what_a_preset_asks_for_in_vain_leaves_out_its_notebook_alone(asked, kernels, params):
+    """As on a machine whose memory is too small for it."""
+    run.report(**asked, params=params)
+
+    assert {*NAMES} <= {*kernels.names}
+
+
+def test_a_plan_says_what_went_wrong_last_where_it_is_seen(asked, capsys):
+    run.plan(**asked)
+
+    assert capsys.readouterr().err == "amp: blocks (=1) are too few here.\n"
