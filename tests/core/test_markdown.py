@@ -7,7 +7,7 @@ from bs4 import BeautifulSoup
 from nbconvert.filters.markdown_mistune import IPythonRenderer, MarkdownWithMath
 
 import hostile_ledger
-from trainspeed.core.markdown import Marked, escape, visible
+from trainspeed.core.markdown import Marked, escape, plain_text, visible
 
 PIECES = (
     *(
@@ -114,3 +114,17 @@ def test_no_mixture_of_markup_reaches_a_page():
 
 def test_the_check_for_markup_can_fail():
     assert markup_in(rendered("- <meta http-equiv=refresh>")) and markup_in(rendered("- *x*"))
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_escaped_text_is_plain_text_again(seed):
+    line = visible("".join(random.Random(seed).choices(PIECES, k=12)))
+    assert plain_text(escape(line)) == line
+
+
+def test_plain_text_has_the_words_of_links_and_of_bold_text_and_code_as_it_was():
+    marked = Marked(
+        rf"**Try it**: {escape('a_b [x](y)')} in [multi\_gpu](multi_gpu.html) (`make x P='[1](2)'`)"
+    )
+    assert plain_text(marked) == "Try it: a_b [x](y) in multi_gpu (`make x P='[1](2)'`)"
+    assert plain_text("a **b** [c](d)") == "a **b** [c](d)", "no markup"

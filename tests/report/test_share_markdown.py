@@ -9,6 +9,7 @@ import pytest
 from front_data import NOTHING, report_of, runs_of
 from share_data import HOSTILE, a_verdict, values_with
 from trainspeed.judge.checks import CheckOutcome
+from trainspeed.judge.verdict import judge_difference
 from trainspeed.report.share_markdown import MOST_LETTERS, escape_markdown, fenced, markdown_of
 from trainspeed.studies.summary.collect import ReportNotebook
 from trainspeed.studies.summary.confirmation import Confirmed
@@ -64,6 +65,26 @@ def test_the_table_has_interval_outcome_and_what_fresh_blocks_say(text):
     )
     assert rows[1].endswith("| 0.501x | 0.500 to 0.502 | slower | 6 |")
     assert "2 verdicts with a 95 % interval: 1 faster, 1 slower. 1 first look in fewer than 6 blocks" in text
+
+
+def test_what_is_faster_and_no_gain_says_so_beside_its_outcome():
+    values = values_with(a_verdict(2.0), a_verdict(1.3))
+    values.verdicts[0]["no_gain"] = "no gain over a plain script"
+
+    assert "| **faster**: no gain over a plain script | 6 |" in markdown_of(values, complete=True)
+
+
+def test_what_pays_together_comes_with_its_accuracy_and_a_warning_of_what_was_slower_elsewhere():
+    whole = a_verdict(1.5, factor="recipe")
+    lost = replace(whole, quantity="accuracy", judgement=judge_difference([80.0] * 6, [79.0, 81.0] * 3))
+    other = a_verdict(0.7, study="amp")
+    other = replace(other, factor="layout", candidate=replace(whole.candidate, model="wrn28_1"))
+    other = replace(other, baseline=replace(whole.baseline, model="wrn28_1"))
+    _, _, headline, _, warning, *_ = markdown_of(values_with(whole, lost, other), complete=True).splitlines()
+
+    assert headline.endswith("; accuracy undecided.")
+    assert warning.startswith("Try it on your model: with others, one of these was slower. channels")
+    assert "]" not in warning and "0.70" in warning
 
 
 def test_what_all_comparisons_share_is_said_once_above_them():

@@ -10,6 +10,10 @@ INLINE_CODE = re.compile(r"((?<!`)`(?!`)[^`]+`(?!`))")
 MARKUP = re.compile(r"([\\`*_{}\[\]<>#|~$&]|:(?=//)|(?<=\\)[()])")
 
 
+# What `plain_text` takes away: the backslash before a mark, bold, a link but for its text; code stays as it is.
+MARKS = re.compile(r"\\([\\`*_{}\[\]<>#|~$&:()])|(`[^`]+`)|\*\*|\[((?:\\.|[^\]\\])*)\]\([^()\s]*\)")
+
+
 class Marked(str):
     """Markdown that was written as such; what is of a ledger in it has gone through `escape`."""
 
@@ -27,6 +31,20 @@ def escape(text: str) -> Marked:
     parts = INLINE_CODE.split(visible(text))
     parts[::2] = [MARKUP.sub(r"\\\1", part) for part in parts[::2]]
     return Marked("".join(parts))
+
+
+def plain_text(text: str) -> str:
+    """Return a sentence without its markup, for where no Markdown is expected; `code` keeps its backticks.
+
+    What is not `Marked` has none.
+    """
+    return _without_marks(text) if isinstance(text, Marked) else str(text)
+
+
+def _without_marks(text: str) -> str:
+    return MARKS.sub(
+        lambda found: found[1] or found[2] or (_without_marks(found[3]) if found[3] else ""), text
+    )
 
 
 def visible(text: str) -> str:

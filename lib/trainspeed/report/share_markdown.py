@@ -12,10 +12,10 @@ from trainspeed.core.factors import RECIPE
 from trainspeed.core.format import MISSING, NAMES, counted
 from trainspeed.core.levers.registry import is_switched
 from trainspeed.core.machine_text import machine_parts
-from trainspeed.core.markdown import INLINE_CODE, MARKUP, visible
+from trainspeed.core.markdown import INLINE_CODE, MARKUP, plain_text, visible
 from trainspeed.judge.checks import CheckOutcome
 from trainspeed.judge.comparison import Verdict
-from trainspeed.judge.text import interval_of, name_words, outcome_word, size_of
+from trainspeed.judge.text import accuracy_in_words, interval_of, name_words, outcome_word, size_of
 from trainspeed.judge.verdict import MIN_BLOCKS, Outcome
 from trainspeed.studies.summary.confirmation import counts_of
 from trainspeed.studies.summary.gains import shared_words_of
@@ -28,7 +28,7 @@ from trainspeed.studies.summary.values import (
     recorded_verdicts,
     verdict_of,
 )
-from trainspeed.studies.summary.worth import worthwhile
+from trainspeed.studies.summary.worth import slower_elsewhere, worthwhile
 
 MOST_LETTERS = 65_000  # GitHub refuses a comment of more than 65,536
 MOST_ITEMS = (200, 100, 50, 25, 10, 0)  # of each list, the first that is short enough
@@ -112,7 +112,11 @@ def _warnings(values: ReportValues, complete: bool) -> list[str]:
 def _headline(values: ReportValues, recorded: Sequence[RecordedVerdict]) -> list[str]:
     head = values.headline
     if head.gains:
-        return [_gain(gain, recorded) for gain in head.gains]
+        told = [verdict for gain in head.gains if (verdict := verdict_of(gain.verdict))]
+        recipes = [(verdict.baseline, verdict.candidate) for verdict in told if verdict.factor == RECIPE]
+        warned = slower_elsewhere(recipes, [one.verdict for one in recorded])
+        warnings = [escape_markdown(plain_text(warning)) for warning in warned]
+        return [*(_gain(gain, recorded) for gain in head.gains), *warnings]
     switches = [one.verdict for one in recorded if one.table is FrontTable.SWITCHES]
     searched = [
         v for v in (one.verdict for one in recorded) if v.factor == RECIPE and v.quantity == "time" and v.low
@@ -139,7 +143,11 @@ def _gain(gain: GainValues, recorded: Sequence[RecordedVerdict]) -> str:
     ends = f"{interval_of(verdict)}, {counted(verdict.blocks, 'block')}"
     together = "all together, " if gain.finding is HeadlineOutcome.TOGETHER else ""
     sure = escape_markdown(how_sure(gain.finding, verdict, again))
-    return f"**{size_of(verdict)} as fast** ({ends}): {escape_markdown(gain.name)}; {together}{sure}."
+    pair = (verdict.study, verdict.baseline, verdict.candidate)
+    points = (one.verdict for one in recorded if one.verdict.quantity == "accuracy")
+    known = next((v.judgement for v in points if (v.study, v.baseline, v.candidate) == pair), None)
+    kept = f"; accuracy {accuracy_in_words(known)}" if gain.finding is HeadlineOutcome.TOGETHER else ""
+    return f"**{size_of(verdict)} as fast** ({ends}): {escape_markdown(gain.name)}; {together}{sure}{kept}."
 
 
 def _to_paste(values: ReportValues) -> list[str]:
@@ -191,11 +199,12 @@ def _table(recorded: Sequence[RecordedVerdict], most: int) -> list[str]:
     for one in recorded[:most]:
         verdict = one.verdict
         fresh = f"; in fresh blocks: {size_of(one.again.again)}, {one.again.word}" if one.again else ""
+        no_gain = f": {escape_markdown(one.no_gain, in_table=True)}" if one.no_gain else ""
         cells = [
             escape_markdown(_name(verdict, shared), in_table=True),
             size_of(verdict, verdict.quantity),
             interval_of(verdict, verdict.quantity) or MISSING,
-            f"{_marked(outcome_word(verdict.judgement, verdict.quantity))}{fresh}",
+            f"{_marked(outcome_word(verdict.judgement, verdict.quantity))}{no_gain}{fresh}",
             str(verdict.blocks),
         ]
         lines.append(f"| {' | '.join(cells)} |")

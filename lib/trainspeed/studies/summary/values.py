@@ -20,6 +20,7 @@ from trainspeed.conduct.context import current
 from trainspeed.core.errors import UserError
 from trainspeed.core.files import VALUES, write_atomically
 from trainspeed.core.machine_text import machine_name
+from trainspeed.core.markdown import plain_text
 from trainspeed.core.quantities import MOST_TEXT_LETTERS, Count, Elapsed, MachineFacts, Name, Text
 from trainspeed.core.runs import Measured
 from trainspeed.judge.check_list import faults
@@ -38,6 +39,7 @@ from trainspeed.studies.summary.headline import (
     nearest_gain,
     to_paste,
 )
+from trainspeed.studies.summary.plain_script import beaten
 from trainspeed.studies.summary.tables import FrontTable, verdicts_by_table
 from trainspeed.studies.summary.text import checks_here, not_measured
 from trainspeed.studies.summary.undecided import undecided_sentences
@@ -47,20 +49,8 @@ MOST = 100_000  # elements of a list
 MOST_CODE_LETTERS = 100_000
 # Of a machine; what tells it from its equals, such as the identifiers of its GPUs, is left out.
 MACHINE_FIELDS = (
-    *(
-        "device",
-        "cpu",
-        "cpu_flags",
-        "cores",
-        "memory_bytes",
-        "huge_pages",
-        "interconnect",
-        "driver",
-        "cuda",
-        "os",
-        "container",
-    ),
-    "python",
+    *("device", "cpu", "cpu_flags", "cores", "memory_bytes", "huge_pages"),
+    *("interconnect", "driver", "cuda", "os", "container", "python"),
 )
 GPU_FIELDS = ("name", "memory_bytes", "power_limit_w", "compute_capability")
 Texts = Annotated[list[Text], Meta(max_length=MOST)]
@@ -124,7 +114,7 @@ class ReportValues(msgspec.Struct, kw_only=True):
         check: None where the instrument was not checked on this system.
         machine: Fields of a ledger's `machine`, and its name.
         versions: Framework -> package -> version.
-        verdicts: Elements of `verdicts.json` with `name`, `table` and `fresh_blocks`, in the order of the tables.
+        verdicts: Elements of `verdicts.json` with `name`, `table`, `fresh_blocks` and `no_gain`, table by table.
     """
 
     schema: int
@@ -145,11 +135,16 @@ class ReportValues(msgspec.Struct, kw_only=True):
 
 @dataclass(frozen=True)
 class RecordedVerdict:
-    """A verdict of the report, its table, and what became of it in fresh blocks; None where there were none."""
+    """A verdict of the report, its table, and what became of it in fresh blocks; None where there were none.
+
+    Attributes:
+        no_gain: Why what is faster is no gain after all; "" where it is one.
+    """
 
     verdict: Verdict
     table: FrontTable
     again: Confirmed | None
+    no_gain: str = ""
 
 
 def record_report(report: ReportSummary, measured: Measured, confirmed: Sequence[Confirmed]) -> None:
@@ -236,9 +231,8 @@ def _recorded(element: Mapping[str, Any]) -> RecordedVerdict | None:
     verdict, again = verdict_of(element), verdict_of(element.get("fresh_blocks"))
     if verdict is None or element.get("table") not in {*FrontTable}:
         return None
-    return RecordedVerdict(
-        verdict, FrontTable(element["table"]), Confirmed(first=verdict, again=again) if again else None
-    )
+    fresh = Confirmed(first=verdict, again=again) if again else None
+    return RecordedVerdict(verdict, FrontTable(element["table"]), fresh, str(element.get("no_gain") or ""))
 
 
 def _gains(report: ReportSummary, confirmed: Sequence[Confirmed]) -> list[GainValues]:
@@ -275,7 +269,7 @@ def _check(report: ReportSummary) -> CheckValues | None:
 
 def _texts(sentences: Iterable[str]) -> list[str]:
     """Return sentences no longer than a reader of the file takes."""
-    return [str(sentence)[:MOST_TEXT_LETTERS] for sentence in sentences]
+    return [plain_text(sentence)[:MOST_TEXT_LETTERS] for sentence in sentences]
 
 
 def _machine(machine: Mapping[str, Any]) -> dict[str, Any]:
@@ -290,8 +284,14 @@ def _verdicts(report: ReportSummary, confirmed: Sequence[Confirmed]) -> list[dic
     """Return all verdicts in the order of the front page's tables, with the name of the table."""
     again = {one.first: one.again.as_dict() for one in confirmed if one.again}
     tables = {FrontTable.SWITCHES: report.headlines, **verdicts_by_table(report)}
+    no_gain = beaten(report.headlines, report.machine, report.runs)
     return [
-        {**_named(verdict), "table": str(table), "fresh_blocks": again.get(verdict)}
+        {
+            **_named(verdict),
+            "table": str(table),
+            "fresh_blocks": again.get(verdict),
+            "no_gain": no_gain.get(verdict),
+        }
         for table, several in tables.items()
         for verdict in several
     ]
