@@ -72,6 +72,18 @@ def test_a_control_of_few_blocks_asks_for_more():
     assert "has 2 of the 6 blocks that an interval needs: raise blocks." in doubt
 
 
+@pytest.mark.parametrize(
+    ("most", "said"), [(15, "give it more time, `make report NOTEBOOKS="), (2, "raise blocks.")]
+)
+def test_a_control_whose_time_ended_needs_time_and_no_other_number_of_blocks(most, said):
+    (verdict,) = control_of(1.0, 1.0)
+    trials = (verdict.baseline.as_dict(), verdict.candidate.as_dict())
+    group = GroupCoverage(part="core", core=True, trials=trials, blocks=2, most=most)
+    covered = Coverage(session="s", study="amp", budget_s=60.0, spent_s=60.0, groups=(group,))
+
+    assert f"needs: {said}" in control_doubts([verdict], covered)[0]
+
+
 def called(*ratios, **more):
     return compare(layout_pair(ratios, **more), "layout", "channels_first", "channels_last", question="?")
 

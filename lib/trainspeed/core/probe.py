@@ -15,12 +15,13 @@ from trainspeed.core.format import NAMES, counted
 from trainspeed.core.phase import PROBE
 from trainspeed.core.trial import FRAMEWORKS
 
+FULL = "oom"  # it is to fail
 # Name of a probe -> what it does, in words. `worker.probes` has its code, for each framework that can.
 PROBES = {
     "epoch": "an epoch by other clocks and by other loops",
     "arithmetic": "the bits that survive a product and a convolution",
     "work": "the arithmetic of a step, and of a matrix product",
-    "oom": "more memory than there is",
+    FULL: "more memory than there is",
     "memory": "memory that is planted",
     "energy": "a GPU's energy, power and load",
     "monitor": "what sampling all sensors costs",

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from trainspeed.core.format import gigabytes
+from trainspeed.core.probe import FULL
 from trainspeed.core.run import Run, Status
 from trainspeed.core.runs import RunSet
 from trainspeed.judge.checks import Check, CheckOutcome, Finding, Values, of_probe, unmeasured_finding
 
-PROBE, FULL = "memory", "oom"
+PROBE = "memory"
 MARGIN = 0.05
 
 

@@ -30,7 +30,7 @@ def control_doubts(control: Sequence[Verdict], coverage: Coverage | None = None)
         if verdict.low is None:
             doubts.append(
                 f"The A/A control ({name}) has {verdict.blocks} of the {MIN_BLOCKS} blocks that an interval "
-                "needs: raise blocks."
+                f"needs: {_more_blocks(verdict, coverage)}."
             )
         elif not verdict.low <= 1 <= verdict.high and verdict.outcome is not Outcome.SAME:
             doubts.append(
@@ -38,6 +38,14 @@ def control_doubts(control: Sequence[Verdict], coverage: Coverage | None = None)
                 "about once in 20 by chance; a smaller effect than this is not to be believed. Measure again."
             )
     return doubts
+
+
+def _more_blocks(control: Verdict, coverage: Coverage | None) -> str:
+    """Return what gives a control more blocks: more time, where the plan had more of them."""
+    for group in coverage.groups if coverage else ():
+        if group.arms.count(control.baseline) > 1 and group.blocks < group.most:
+            return f"give it more time, `{command_with_time(coverage, group.arms)}`"
+    return "raise blocks"
 
 
 def _beside_1(verdict: Verdict) -> str:

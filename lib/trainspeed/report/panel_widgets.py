@@ -83,6 +83,8 @@ for (const panel of window.jupyterapp?.shell.widgets("main") ?? []) {
   panel.content.activeCellIndex = place;
   window.jupyterapp.shell.activateById(panel.id);
   window.jupyterapp.commands.execute("notebook:run-all-below");
+  panel.content.activeCellIndex = place;  // which is at the end now: the progress is here
+  panel.content.scrollToItem?.(place);
 }
 """
 

@@ -20,6 +20,7 @@ SIZES = ["before", "after", "low", "high"]
 QUESTION = "What does each switch add, from plain to best?"
 
 BAR_IN = 0.42
+LINES = 2  # of a label that a row has room for
 OUTSIDE_ROWS = 1.2  # of a panel, for its title and the room above and below the bars
 SWITCH_LETTERS = 22
 NUMBER_ROOM = 0.16  # share of the log axis behind the longest bar, for its number
@@ -49,7 +50,7 @@ def plot_way(way: pd.DataFrame, *, title: str = QUESTION) -> Figure:
     names = list(dict.fromkeys(rows["where"]))
     if not names:
         return nothing("Nothing was kept and confirmed: there is no way to draw.").get_figure()
-    heights = [BAR_IN * (int((rows["where"] == name).sum()) + 1 + OUTSIDE_ROWS) for name in names]
+    heights = [_height_in(rows.loc[rows["where"] == name, "step"]) for name in names]
     figure, axes = panels(len(names), title, height_in=heights, share_y=False)
     ends = rows[SIZES].stack().dropna()
     low, high = min(ends.min(), 1.0), max(ends.max(), 1.0)
@@ -59,6 +60,16 @@ def plot_way(way: pd.DataFrame, *, title: str = QUESTION) -> Figure:
     axes[-1].set_xlabel("speed-up over the plain setting, log scale (more is better)")
     note_below(axes[-1], _note(rows))
     return figure
+
+
+def _height_in(steps: pd.Series) -> float:
+    """Return the height of a panel: each of its rows has room for the longest of their labels."""
+    lines = max(_wrapped(step).count("\n") + 1 for step in steps)
+    return BAR_IN * ((len(steps) + 1) * max(1.0, lines / LINES) + OUTSIDE_ROWS)
+
+
+def _wrapped(step: str) -> str:
+    return textwrap.fill(step, SWITCH_LETTERS)
 
 
 def alt_of(way: pd.DataFrame) -> str:
@@ -113,7 +124,7 @@ def _way(ax: Axes, rows: pd.DataFrame, low: float, high: float) -> None:
             ax.plot([after, after], [y + 0.3, y + 0.7], color=".5", linewidth=0.8)
         text = f"{after if is_total else after / before:.2f}x"
         _number(ax, text, y, right, **({"weight": "bold"} if is_total else {}))
-        labels.append(textwrap.fill(row["step"], SWITCH_LETTERS))
+        labels.append(_wrapped(row["step"]))
     ax.set_yticks(range(len(labels)), labels, fontsize=SMALL_PT)
     ax.set_ylim(len(labels) - 0.4, -0.6)
     ax.grid(axis="y", visible=False)

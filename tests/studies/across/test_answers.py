@@ -119,7 +119,7 @@ def test_without_a_training_that_two_sides_have_there_is_no_answer():
     ("prices", "begins", "example"),
     [
         ({"a": None, "b": None}, "No price is given:", 'USD="2.5 1.2"'),
-        ({"a": 1.5, "b": None}, "No price is given for b:", 'USD="1.5 -"'),
+        ({"a": 1.5, "b": None}, "No price is given for b:", 'USD="1.5 2.5"'),
         (dict.fromkeys("abc"), "No price is given:", 'USD="2.5 1.2 …"'),
         ({**dict.fromkeys("abcde"), "f": 1.0}, "No price is given for 5 sides:", 'USD="2.5 1.2 …"'),
     ],

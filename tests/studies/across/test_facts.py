@@ -97,6 +97,13 @@ def test_only_what_measured_the_common_trials_counts():
     assert differences([run(), elsewhere], [other]) == []
 
 
+def test_the_versions_of_a_framework_are_those_of_the_sides_that_are_compared_in_it():
+    """A third side trained other things with TensorFlow: its version is known, and no matter here."""
+    keras = [run(framework="tensorflow", versions={"tensorflow": v}) for v in ("2.21.0", "2.20.0")]
+    sides = {"a": [run(), keras[0]], "b": [run(session="other"), keras[1]], "c": [run(session="third")]}
+    assert said(sides)[:1] == ["TensorFlow: tensorflow: 2.21.0 in a, 2.20.0 in b."]
+
+
 def test_the_same_session_on_several_sides_is_warned_of():
     later = run(session="20261121T100000Z-abcd")
     assert said({"a": [run()], "b": [later], "c": [run(), later]}) == [

@@ -49,3 +49,24 @@ def test_of_a_single_size_and_of_one_without_all_libraries_nothing_is_said():
 
     assert by_size_sentences(runs, sweeps, cores=False) == [] and by_size_title(runs, sweeps) == ""
     assert sweeps_title(sweeps, runs) == QUESTION
+
+
+def test_another_size_has_a_sentence_where_it_has_another_fastest_library():
+    """At one channel OpenCV, whatever the images; at ten of them the framework."""
+    libraries = (["torch"], ["scipy_signal", "opencv"])
+    several = grid(*libraries, {"images": [1, 840], "channels": [1, 10]}, images=1, height=100, width=100)
+
+    def seconds(winner):
+        return lambda trial, _: (
+            0.5 if trial.channels > 1 and trial.library == winner else OPENCV_WINS[trial.library]
+        )
+
+    for winner, others in (
+        ("torch", ["Fastest, by number of channels: OpenCV filter2D at 1; PyTorch at 10 channels."]),
+        ("opencv", []),
+    ):
+        runs = make_runs(several.trials(), seconds(winner))
+        first, *more = by_size_sentences(runs, crossovers(runs, several), cores=False)
+        assert (
+            first == "OpenCV filter2D is fastest at every size tried (1 and 840 images)." and more == others
+        )

@@ -53,7 +53,7 @@ def test_the_one_that_loses_to_none_is_told_with_those_that_it_beats():
         "channel, 1 filter, 3×3"
     )
     (said,) = study_sentences(report_of(*WORLD))
-    assert "fastest **OpenCV filter2D**, 2.6x to 2.8x as fast as 2 others." in said
+    assert "fastest with 1 channel **OpenCV filter2D**, 2.6x to 2.8x as fast as 2 others." in said
     assert fastest_library(WORLD[:1]).times == "3.5x"
 
 

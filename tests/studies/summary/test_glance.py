@@ -13,6 +13,7 @@ from front_data import (
 )
 from study_data import MACHINE, control_runs, make_run
 from trainspeed.core.notes import CoresBusy
+from trainspeed.core.run import Role, Status
 from trainspeed.core.trial import ALL_CORES, AS_SET
 from trainspeed.judge.comparison import controls
 from trainspeed.judge.verdict import Outcome
@@ -88,9 +89,9 @@ def test_single_convolutions_come_last_and_name_the_fastest_alone():
     first, last = study_sentences(report_of(*verdicts_of(runs_of("conv2d", 4.0)), verdict(1.3)))
 
     assert "channels" in first
-    assert (
-        last
-        == "Single convolutions ([conv2d](conv2d.html)): fastest **PyTorch**, 4.0x as fast as TensorFlow (graph)."
+    assert last == (
+        "Single convolutions ([conv2d](conv2d.html)): fastest with 1 channel **PyTorch**, 4.0x as fast as TensorFlow "
+        "(graph)."
     )
 
 
@@ -149,6 +150,13 @@ def test_what_fresh_blocks_did_not_confirm_is_counted_as_in_the_list_of_verdicts
     assert ", ".join([*others, "1 **undecided** (1 not confirmed)"]) in said
 
 
+def test_a_search_that_has_no_verdict_yet_is_among_the_studies():
+    searching = [make_run(study="switches", label=Role.FEASIBLE)]
+    pages = [ReportNotebook(name="switches", title="", status="ok", page="switches.html")]
+    (said,) = study_sentences(report_of(runs=searching, notebooks=tuple(pages)))
+    assert said.endswith("Nothing is decided yet.")
+
+
 def test_a_study_without_an_interval_decided_nothing():
     open_ = verdict(judgement=replace(verdict().judgement, low=None, high=None, outcome=Outcome.UNDECIDED))
     (said,) = study_sentences(report_of(open_))
@@ -196,6 +204,7 @@ def test_how_sure_is_told_by_blocks_noise_and_what_else_was_running():
     best = replace(verdict(2.0), study="layout")
     twice = controls(control_runs([1.0, 1.0, 0.96, 0.96, 0.96, 0.96, 0.9]))
     runs = [make_run(notes=(CoresBusy(cores=0.5),)), make_run(), make_run(study="amp")]
+    runs += [make_run(block=1, status=Status.TIMEOUT)]  # of which nobody knows what else was running
 
     said = fact("How sure", *runs, verdicts=[best, *twice])
     assert said.startswith("6 blocks of fresh processes in [layout](layout.html); ")

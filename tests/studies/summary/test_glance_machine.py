@@ -49,7 +49,7 @@ def test_the_machine_has_the_versions_of_what_was_measured_on_it():
 
 @pytest.mark.parametrize(
     ("machine", "share", "whose"),
-    [(ON_CPU, "20 %", "beside framework and data"), (ON_GPU, "50 %", "by one run")],
+    [(ON_CPU, "20 %", "on top of the framework and the data"), (ON_GPU, "50 %", "by one run")],
 )
 def test_memory_is_that_of_the_fullest_run_on_the_smallest_device(machine, share, whose):
     """The share is rounded as the size beside it is. On a CPU it is what a process added after its start."""

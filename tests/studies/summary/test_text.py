@@ -121,7 +121,7 @@ def test_what_all_names_share_is_said_once_above_the_list():
     assert first.startswith("**2.00x** (2.00 to 2.01), faster: channels\\_last vs channels\\_first (")
     assert shared_sentences(report_of(*verdicts[:2])) == []  # so few lines are no list
     (said,) = shared_sentences(report_of(*verdicts, runs=runs_of("layout")))
-    assert said.startswith("All trainings below: Test CPU (1 core), PyTorch 2.15.0, PyTorch, cnn10")
+    assert said.startswith("All trainings below: Test CPU (1 core), PyTorch 2.15.0, cnn10")
 
 
 def test_of_no_gain_in_the_list_nothing_is_said_to_be_shared():

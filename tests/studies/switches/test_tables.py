@@ -96,7 +96,7 @@ def test_what_levers_leave_out_is_listed_by_its_name_and_what_it_is():
 def test_what_trainspeed_alone_has_is_not_said_to_be_on_already():
     (slow,) = whole().slow_ways
     kinds = [
-        ("already_on", "already on", charts.ALREADY_ON),
+        ("already_on", "on in a plain script, off here", charts.ALREADY_ON),
         ("own", "Trainspeed's own", charts.OWN),
         ("brakes", "a brake", charts.BRAKE),
     ]

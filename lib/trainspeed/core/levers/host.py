@@ -124,8 +124,9 @@ LEVERS = (
     ),
     Lever(
         name="python_gc",
-        words="garbage collector off",
+        words="garbage collector",
         values=(OFF,),
+        valued={OFF: "garbage collector off"},
         kind=LeverKind.ALREADY_ON,
         level=Level.IMPORT,
         default="on: Python looks for cycles as objects come; in Trainspeed not among what was imported before the "

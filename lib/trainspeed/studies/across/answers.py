@@ -173,7 +173,7 @@ def price_sentences(prices: Prices) -> list[str]:
     whose = (
         "No price is given" if len(missing) == len(prices) else f"No price is given for {side_names(missing)}"
     )
-    example = " ".join("-" if price is None else f"{price:g}" for price in prices.values())
+    example = " ".join("2.5" if price is None else f"{price:g}" for price in prices.values())
     example = "2.5 1.2" if len(missing) == len(prices) == 2 else example
     if len(prices) > MOST_GROUPS or len(missing) == len(prices) > 2:
         example = "2.5 1.2 …"

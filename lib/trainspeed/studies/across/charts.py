@@ -32,6 +32,7 @@ MOST_ROWS = 40  # nobody reads a taller chart, and the table has all of them
 ROWS_OF_SEVERAL = 16  # the largest differences of several sides are much the same trials again and again
 MOST_JOBS = 8
 ROW_IN = 0.22
+AXIS_LETTERS = 44  # below an axis that a phone has room for
 NAME_LETTERS = 22  # of a side, in a line of a label
 JOB_LETTERS = 44  # of a line; a narrow screen has no room for more
 REST = "the others"
@@ -79,7 +80,8 @@ def plot_jobs(jobs: Sequence[Job], shown: Sequence[str], *, ax: Axes | None = No
         name_figure(ax.get_figure(root=True), said)
     else:
         ax.set_title(textwrap.fill(said, 2 * LABEL_LETTERS))
-    ax.set_xlabel(f"{UNITS[aim]} / those of {over}, log scale\n(more is better)")
+    axis = textwrap.fill(f"{UNITS[aim]} / those of {over}, log scale", AXIS_LETTERS)
+    ax.set_xlabel(f"{axis}\n(more is better)")
     _legend(ax, aim, data)
     return ax
 

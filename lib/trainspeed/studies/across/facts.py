@@ -53,8 +53,9 @@ def _precision(run: Run) -> str | None:
 def difference_sentences(known: Mapping[str, Facts]) -> list[str]:
     """Return a sentence for each fact in which sides differ.
 
-    A fact that not all sides know, such as the version of a framework's package, counts as different. Where
-    several facts differ, the last sentence says how little can be concluded.
+    A fact that not all sides know, such as the version of a framework's package, counts as different; one about a
+    framework is of the sides that are compared in it. Where several facts differ, the last sentence says how little can
+    be concluded.
 
     Args:
         known: Side -> its facts.
@@ -62,8 +63,10 @@ def difference_sentences(known: Mapping[str, Facts]) -> list[str]:
     sentences = []
     for name in _names(known):
         sides: dict[str, list[str]] = {}
+        framework, _, package = name.partition(": ")
         for side, own in known.items():
-            sides.setdefault(own.get(name, NOT_KNOWN), []).append(side)
+            if name in own or not package or any(other.startswith(f"{framework}: ") for other in own):
+                sides.setdefault(own.get(name, NOT_KNOWN), []).append(side)
         if name != DATE and len(sides) > 1:
             parts = [f"{value} in {side_names(own)}" for value, own in list(sides.items())[:MOST_VALUES]]
             more = len(sides) - len(parts)

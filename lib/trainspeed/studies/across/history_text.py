@@ -191,7 +191,7 @@ def change_certainty_sentences(trials: Sequence[TrialHistory]) -> list[str]:
     confidence = sure[0].judgement.confidence
     sentences = [
         f"{counted(len(sure), 'interval')} at {100 * confidence:g} % confidence, over all ratios of a block after to a "
-        f"block before: on average {expected_false(len(sure), confidence):.1f} of so many miss by the luck of blocks "
+        f"block before: on average {expected_false(len(sure), confidence):.2g} of so many miss by the luck of blocks "
         "alone."
     ]
     if noise:

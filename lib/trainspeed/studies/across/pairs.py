@@ -112,7 +112,7 @@ def chance_sentences(pairs: Sequence[TrialPair]) -> list[str]:
     confidence = sure[0].judgement.confidence
     return [
         f"{counted(len(sure), 'interval')} at {100 * confidence:g} % confidence: on average "
-        f"{expected_false(len(sure), confidence):.1f} of so many miss by the luck of blocks alone; what a whole "
+        f"{expected_false(len(sure), confidence):.2g} of so many miss by the luck of blocks alone; what a whole "
         "session shares comes on top."
     ]
 

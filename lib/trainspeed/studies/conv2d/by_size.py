@@ -53,14 +53,19 @@ def fastest_at_sizes(runs: Iterable[Run], sweeps: Iterable[Sweep]) -> dict[str, 
 def by_size_sentences(runs: Iterable[Run], sweeps: Iterable[Sweep], *, cores: bool) -> list[str]:
     """Return, for the first size that grew, which library was fastest where, and where that is not decided.
 
-    The table has the others: the answer has its chart on the same sheet of paper.
+    Another size has a sentence where another library is fastest at some of it. The table has all: the answer has its
+    chart on the same sheet of paper.
 
     Args:
         cores: Whether all that frameworks ran on was CPU cores, of which each library had one.
     """
-    sentences = []
-    for factor, fastest in [*fastest_at_sizes(runs, sweeps).items()][:1]:
+    sentences: list[str] = []
+    told: set[str] = set()
+    for factor, fastest in fastest_at_sizes(runs, sweeps).items():
         unit, libraries = SWEEPS[factor].unit, {one.library for one in fastest}
+        if told and not libraries - told:
+            continue
+        told |= libraries
         if len(libraries) == 1:
             said = f"{libraries.pop()} is fastest at every size tried ({_sizes(fastest)} {unit})"
         else:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import html
 import textwrap
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 import matplotlib.pyplot as plt
@@ -14,6 +14,7 @@ from matplotlib.axes import Axes
 
 from trainspeed.core.factors import RECIPE
 from trainspeed.core.format import counted
+from trainspeed.core.run import Role
 from trainspeed.judge.answer import ORDER, Answer, answers
 from trainspeed.judge.comparison import Verdict
 from trainspeed.judge.fastest import against_each, fastest_library, on_several_devices
@@ -103,6 +104,12 @@ def remarked(
     return remarks
 
 
+def answers_something(ran: ReportNotebook, verdicts: Iterable[Verdict], report: ReportSummary) -> bool:
+    """Whether a study compares anything that a reader chooses: a search does before it has a verdict."""
+    searches = report.runs.of_study(ran.name).role(Role.FEASIBLE)
+    return bool(searches) or any(verdict.row.choice for verdict in verdicts)
+
+
 def headline_verdicts(verdicts: Sequence[Verdict]) -> list[Verdict]:
     """Return the verdicts that a study answers its question with: switches on time that have an interval."""
     return [v for v in verdicts if v.quantity == "time" and v.row.choice and v.low is not None]
@@ -114,7 +121,7 @@ def _card(
     report: ReportSummary,
     again: Mapping[Verdict, Confirmed],
 ) -> str:
-    if not any(verdict.row.choice for verdict in verdicts):
+    if not answers_something(ran, verdicts, report):
         return ""
     title = html.escape(ran.title)
     link = f'<a href="{html.escape(ran.page, quote=True)}">{title}</a>' if ran.page else title

@@ -10,7 +10,7 @@ from trainspeed.core.format import NAMES, counted, listed, model_of
 from trainspeed.core.machine_text import machine_name
 from trainspeed.core.markdown import Marked
 from trainspeed.core.notes import CoresBusy, GpuBusy, GpuShared, GpuTakenMeanwhile
-from trainspeed.core.run import Run
+from trainspeed.core.run import Run, Status
 from trainspeed.core.runs import Measured, RunSet
 from trainspeed.judge.comparison import Verdict, controls
 from trainspeed.judge.doubts import DoubtedRuns, doubted_runs, in_runs, job_of, whole_study_doubts
@@ -29,7 +29,7 @@ OTHERS_BUSY = (CoresBusy, GpuBusy, GpuShared, GpuTakenMeanwhile)  # notes on oth
 def evidence_text(report: ReportSummary, measured: Measured, gains: Sequence[Gain]) -> str:
     """Return what the headline rests on: its blocks, what noise does, and how often other processes were busy."""
     headline = {study for gain in gains for study in gain.studies}
-    runs = _runs_of(gains, (*report.runs, *measured.runs))
+    runs = [run for run in _runs_of(gains, (*report.runs, *measured.runs)) if run.status is Status.OK]
     said = []
     if blocks := sorted({gain.verdict.blocks for gain in gains}):
         number = " to ".join(dict.fromkeys((f"{blocks[0]}", f"{blocks[-1]}")))

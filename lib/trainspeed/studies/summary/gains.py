@@ -185,10 +185,10 @@ def shared_sentences(report: ReportSummary) -> list[str]:
 
     Nothing where the list has no gain of a single switch to say it of.
     """
-    if not _apart(report, report.gains)[0]:
-        return []
-    told = report.headlines
-    setting = [*_joined(where_measured(told, report.runs)), *unsaid_words(report)]
+    told = report.headlines if _apart(report, report.gains)[0] else []
+    where = _joined(where_measured(told, report.runs))
+    # A version names its framework: "PyTorch 2.15".
+    setting = where + [word for word in unsaid_words(report) if f"{word} " not in " ".join(where)]
     kind = "convolutions" if any(verdict.candidate.phase.calls for verdict in told) else "trainings"
     return [f"All {kind} below: {', '.join(setting)}."] if setting else []
 

@@ -5,7 +5,7 @@ Puts into sentences what others decided; decides nothing.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from trainspeed.core.files import SUMMARY
@@ -23,7 +23,7 @@ from trainspeed.judge.text import size_of
 from trainspeed.judge.verdict import Outcome
 from trainspeed.search.untried import untried_in_short
 from trainspeed.show.answer import OUTCOMES
-from trainspeed.studies.summary.cards import headline_verdicts, in_card_order, remarked
+from trainspeed.studies.summary.cards import answers_something, headline_verdicts, in_card_order, remarked
 from trainspeed.studies.summary.collect import ReportNotebook, ReportSummary
 from trainspeed.studies.summary.confirmation import Confirmed, counts_of
 from trainspeed.studies.summary.doubts import doubt_text, evidence_text, headline_jobs
@@ -59,7 +59,7 @@ def study_sentences(report: ReportSummary, confirmed: Sequence[Confirmed] = ()) 
     return [
         _study(ran, left, report, confirmed)
         for ran, own, left in several
-        if any(verdict.row.choice for verdict in own) and (left or not headline_verdicts(own))
+        if answers_something(ran, own, report) and (left or not headline_verdicts(own))
     ]
 
 
@@ -85,7 +85,8 @@ def _study(
             where = _where([verdict for verdict in told if verdict.factor == LIBRARY], report)
             several = on_several_devices(fastest, report.runs.of_study(ran.name))
             first = (
-                f"fastest **{escape(fastest.library)}**, {fastest.times} as fast as {escape(others)}{where}"
+                f"fastest {_channels(told)}**{escape(fastest.library)}**, {fastest.times} as fast as "
+                f"{escape(others)}{where}"
             )
             # How many comparisons of all, slower libraries among them, were faster says less.
             said = "; ".join([first, *filter(None, [escape(several)]), *([said] if lost else [])])
@@ -151,6 +152,12 @@ def _setting(one: tuple[Outcome, str, Verdict], name: str, remarks: Mapping[Verd
             f" ({remark.removeprefix('; ')})" if remark else ""
         )
     return f"{escape(name)} **{OUTCOMES.get(outcome, outcome)}** ({size_of(verdict)}{remark})"
+
+
+def _channels(verdicts: Iterable[Verdict]) -> str:
+    """Return of how many channels the images are, on which depends which library is the fastest."""
+    channels = {side.channels for verdict in verdicts for side in (verdict.baseline, verdict.candidate)}
+    return f"with {counted(channels.pop(), 'channel')} " if len(channels) == 1 else ""
 
 
 def _where(verdicts: Sequence[Verdict], report: ReportSummary) -> str:
@@ -275,5 +282,7 @@ def _only_part(run: Run) -> list[str]:
 def _beside(run: Run) -> str:
     """Return what the memory is of: on a CPU its own process alone is read, without what that had before the run."""
     return (
-        "by one run" if run.machine.get("device") != "cpu" else f"beside framework{' and data' * run.trains}"
+        "by one run"
+        if run.machine.get("device") != "cpu"
+        else f"on top of the framework{' and the data' * run.trains}"
     )

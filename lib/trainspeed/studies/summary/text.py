@@ -30,6 +30,7 @@ from trainspeed.studies.summary.confirmation import Confirmed, counts_of
 from trainspeed.studies.summary.notebooks import ReportNotebook
 from trainspeed.studies.summary.tables import FrontTable, verdicts_by_table
 
+WITHOUT_MODEL = ("conv2d",)  # notebooks that train none
 DATA_SETS = {
     "cifar10": "CIFAR-10",
     "mnist": "MNIST",
@@ -156,9 +157,9 @@ def data_sentences(report: ReportSummary, measured: Measured) -> list[str]:
 def not_measured(report: ReportSummary, measured: Measured) -> list[str]:
     """Return what gave no result, once for each reason; what a search could try, too; which notebooks are missing."""
     told = [*without_result(report, measured), *untried_sentences(report.untried)]
-    if missing := report.missing:
-        command = f'`make report NOTEBOOKS="{" ".join(missing)}"`'
-        told.append(f"Not in this report: {', '.join(missing)}: {command}.")
+    command = command_for(run.trial for run in report.runs)
+    if missing := [name for name in report.missing if name not in WITHOUT_MODEL or "MODEL=" not in command]:
+        told.append(f'Not in this report: {", ".join(missing)}: `{command} NOTEBOOKS="{" ".join(missing)}"`.')
     return told
 
 

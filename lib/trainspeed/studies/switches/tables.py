@@ -28,6 +28,7 @@ from trainspeed.studies.switches.views import NOT_IN_EFFECT, marked, switch_name
 
 OTHER_WAY = "What it costs to lose what is on, to have a brake, or to do without Trainspeed's own settings"
 KINDS = {kind: str(kind) for kind in LeverKind} | {LeverKind.SWITCH: "off", LeverKind.BRAKE: "a brake"}
+OTHER_WAYS = KINDS | {LeverKind.ALREADY_ON: "on in a plain script, off here"}
 NOT_SHOWN = "no saving shown"
 EFFECT = "in effect?"
 TOGETHER = "all together"
@@ -46,7 +47,7 @@ def already_on_table(found: Sequence[Findings]) -> Styler | None:
                 "measured": slow.switch.words,
                 "a step then takes": _change(slow.alone) if slow.enters else MISSING,
                 "95 % interval": _change_interval(slow.alone) if slow.enters else MISSING,
-                "it is": KINDS[kinds.get(slow.switch, LeverKind.ALREADY_ON)],
+                "it is": OTHER_WAYS[kinds.get(slow.switch, LeverKind.ALREADY_ON)],
             }
             rows.append(_where(one, found) | cells | {"remark": _remark(slow)})
     return _table(rows, "already-on", OTHER_WAY)
