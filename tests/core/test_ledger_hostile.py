@@ -13,6 +13,7 @@ from trainspeed.core.ledger_line import what_is_wrong
 from trainspeed.core.machine_text import device_name, machine_name, machine_parts
 from trainspeed.core.quantities import LINE_TYPES, PARTS
 from trainspeed.core.run import LINE, SCHEMA, Run
+from trainspeed.core.spans import active_spans_s
 from trainspeed.judge.doubts import note_sentence
 from trainspeed.judge.run_notes import run_notes
 from trainspeed.show.layer_tables import layer_table
@@ -23,7 +24,7 @@ from trainspeed.show.tables import machine_table
 def shown(run: Run) -> None:
     """Do with a run what reports do with each."""
     to_frame([run])
-    run.round_s, run.step_s, run.active_spans_s, run.images_per_s, run.metered_s, run.waited_s  # noqa: B018
+    run.round_s, run.step_s, active_spans_s(run), run.images_per_s, run.metered_s, run.waited_s
     run.trial.describe()
     machine_name(run.machine), machine_parts(run.machine), device_name(run.machine, run.trial)
     machine_table(run.machine, {"torch": run.versions}).to_html()

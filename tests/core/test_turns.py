@@ -12,6 +12,7 @@ from conv2d_data import make_run, make_trial
 from study_data import layout_pair
 from trainspeed.core.ledger_line import read_run
 from trainspeed.core.result import Turn
+from trainspeed.core.spans import active_spans_s, epoch_ends_s
 
 STARTS_S = (20.0, 40.0)
 
@@ -47,19 +48,26 @@ def called():
 
 
 def test_a_training_was_active_before_its_turns_in_them_and_at_its_end(trained):
-    assert trained.active_spans_s == [(0.0, 10.5), (20.0, 22.0), (40.0, 42.0), (42.0, 45.0)]
-    assert trained.epoch_ends_s == [9.0, 10.5, 21.0, 22.0, 41.0, 42.0]
+    on_gpu = replace(trained, machine={**trained.machine, "device": "gpu"})
+    assert active_spans_s(on_gpu) == [(0.0, 10.5), (20.0, 22.0), (40.0, 42.0), (42.0, 45.0)]
+    assert epoch_ends_s(on_gpu) == [9.0, 10.5, 21.0, 22.0, 41.0, 42.0]
+
+
+def test_on_a_cpu_the_second_epoch_may_have_waited_and_is_not_shown(trained):
+    """It begins when no arm is being built any more, and nothing says when that was."""
+    assert active_spans_s(trained) == [(0.0, 9.0), (20.0, 22.0), (40.0, 42.0), (42.0, 45.0)]
+    assert epoch_ends_s(trained) == [9.0, 21.0, 22.0, 41.0, 42.0]
 
 
 def test_a_convolution_was_active_before_its_turns_and_in_them(called):
-    assert called.active_spans_s == [(0.0, 15.0), (20.0, 22.0), (40.0, 42.0)]
-    assert called.epoch_ends_s == []
+    assert active_spans_s(called) == [(0.0, 15.0), (20.0, 22.0), (40.0, 42.0)]
+    assert epoch_ends_s(called) == []
 
 
 def test_without_turns_it_was_active_all_the_time(called):
     alone = replace(called, turns=(), stages_s={"start": 2.0, "warm": 3.0})
 
-    assert alone.active_spans_s == [(0.0, 5.0)]
+    assert active_spans_s(alone) == [(0.0, 5.0)]
 
 
 def test_of_a_turn_its_median_epoch_or_call_is_compared(trained, called):

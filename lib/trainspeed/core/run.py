@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from enum import StrEnum
-from itertools import accumulate
 from statistics import median
 from typing import Any
 
@@ -15,7 +14,6 @@ from trainspeed.core.convolution import STAGES, AnyTrial
 from trainspeed.core.result import Failure, RunResult
 
 WAIT = "wait"  # stage: the waits for turns, which are no part of "train"
-AFTER_TRAINING = ("evaluate", "inspect")
 TIMED_STAGES = (*STAGES, "warm")  # of a convolution's run: its first call, and all that come after
 DEFAULT_CLASSES = 10  # of the data sets that lines without `classes` were trained on
 # A model has learned something from here on, of the way from guessing to knowing: 20 % with ten classes.
@@ -210,7 +208,7 @@ class Run(RunResult):
     @property
     def busy_s(self) -> float:
         """Seconds from its request to its end, without waits for turns; its share where others were built beside it."""
-        built_s = self._trained_from_s + sum(self.epoch_s[:1]) if self.built_beside else 0.0
+        built_s = self.trained_from_s + sum(self.epoch_s[:1]) if self.built_beside else 0.0
         all_s = sum(self.stages_s.values())
         return all_s - self.waited_s - built_s * self.built_beside / (1 + self.built_beside)
 
@@ -230,32 +228,8 @@ class Run(RunResult):
         return self.power_w * self.median_epoch_s if known else None
 
     @property
-    def active_spans_s(self) -> list[tuple[float, float]]:
-        """Begin and end of what it did between its waits, in seconds since its request, in order."""
-        end_s, turns = sum(self.stages_s.values()), self.turn_spans_s
-        if not turns:
-            return [(0.0, end_s)]
-        if self.trial.phase.calls:
-            return [(0.0, self.busy_s - sum(ended - begun for begun, ended in turns)), *turns]
-        before_s = self._trained_from_s + sum(self.epoch_s[: self.epochs_before_turns])
-        after_s = sum(self.stages_s.get(stage, 0.0) for stage in AFTER_TRAINING)
-        return [(0.0, before_s), *turns, (end_s - after_s, end_s)]
-
-    @property
-    def turn_spans_s(self) -> list[tuple[float, float]]:
-        """Begin and end of its turns, in seconds since its request, in order."""
-        return [(t.start_s, t.start_s + sum(t.epoch_s) if t.end_s is None else t.end_s) for t in self.turns]
-
-    @property
-    def epoch_ends_s(self) -> list[float]:
-        """Seconds from its request to the end of each epoch."""
-        ends = list(accumulate(self.epoch_s[: self.epochs_before_turns], initial=self._trained_from_s))[1:]
-        for turn in self.turns:
-            ends += list(accumulate(turn.epoch_s, initial=turn.start_s))[1:]
-        return ends
-
-    @property
-    def _trained_from_s(self) -> float:
+    def trained_from_s(self) -> float:
+        """Seconds from its request to its first epoch."""
         return self.stages_s.get("start", 0.0) + self.stages_s.get("build", 0.0)
 
     @property

@@ -24,6 +24,7 @@ from trainspeed.core.markdown import escape
 from trainspeed.core.monitor_csv import read_monitors
 from trainspeed.core.run import Role, Run
 from trainspeed.core.runs import Measured
+from trainspeed.core.spans import active_spans_s, epoch_ends_s, turn_spans_s
 from trainspeed.judge.comparison import Verdict, as_json
 
 MOST_FILES = 5  # that a sentence names
@@ -149,17 +150,17 @@ def _span(run: Run) -> dict[str, Any]:
     return {
         "start": start,
         "end": start + timedelta(seconds=sum(run.stages_s.values())),
-        "active": moments(run.active_spans_s),
-        "timed": moments(run.turn_spans_s or run.active_spans_s),
+        "active": moments(active_spans_s(run)),
+        "timed": moments(turn_spans_s(run) or active_spans_s(run)),
         "others": [
             (*moments([span])[0], 100 * turn.others_cores / cores)
-            for span, turn in zip(run.turn_spans_s, run.turns, strict=True)
+            for span, turn in zip(turn_spans_s(run), run.turns, strict=True)
             if turn.is_disturbed and cores
         ],
         "name": ", ".join(run.trial.describe(without=("image_size", "precision", "compile"))),
         "framework": run.trial.framework,
         "devices": run.trial.cores if run.machine.get("device") == "cpu" else run.trial.devices_per_node,
-        "epoch_ends": [start + timedelta(seconds=moment_s) for moment_s in run.epoch_ends_s],
+        "epoch_ends": [start + timedelta(seconds=moment_s) for moment_s in epoch_ends_s(run)],
     }
 
 
