@@ -151,7 +151,7 @@ def test_what_fresh_blocks_did_not_confirm_is_counted_as_in_the_list_of_verdicts
 
 
 def test_a_search_that_has_no_verdict_yet_is_among_the_studies():
-    searching = [make_run(study="switches", label=Role.FEASIBLE)]
+    searching = [make_run(study="switches", label=Role.SLOW_WAY, status=Status.TIMEOUT)]
     pages = [ReportNotebook(name="switches", title="", status="ok", page="switches.html")]
     (said,) = study_sentences(report_of(runs=searching, notebooks=tuple(pages)))
     assert said.endswith("Nothing is decided yet.")

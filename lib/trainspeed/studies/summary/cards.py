@@ -14,7 +14,7 @@ from matplotlib.axes import Axes
 
 from trainspeed.core.factors import RECIPE
 from trainspeed.core.format import counted
-from trainspeed.core.run import Role
+from trainspeed.core.run import OF_SEARCH
 from trainspeed.judge.answer import ORDER, Answer, answers
 from trainspeed.judge.comparison import Verdict
 from trainspeed.judge.fastest import against_each, fastest_library, on_several_devices
@@ -106,8 +106,8 @@ def remarked(
 
 def answers_something(ran: ReportNotebook, verdicts: Iterable[Verdict], report: ReportSummary) -> bool:
     """Whether a study compares anything that a reader chooses: a search does before it has a verdict."""
-    searches = report.runs.of_study(ran.name).role(Role.FEASIBLE)
-    return bool(searches) or any(verdict.row.choice for verdict in verdicts)
+    searches = any(run.role in OF_SEARCH for run in report.runs.of_study(ran.name))
+    return searches or any(verdict.row.choice for verdict in verdicts)
 
 
 def headline_verdicts(verdicts: Sequence[Verdict]) -> list[Verdict]:
