@@ -89,6 +89,7 @@ def test_what_others_are_given_before_is_counted_in_the_time(blocks, most, other
     other, survey = (
         [replace(runs[0].trial, batch_size=8 * n) for n in range(3, 3 + arms)] for arms in (3, 10)
     )
+    survey[:2] = runs.by_trial()  # which are points of a line, too
     groups = [
         GroupCoverage(part="", core=core, trials=tuple(t.as_dict() for t in trials), blocks=had, most=asked)
         for core, trials, had, asked in (

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -24,6 +25,15 @@ def plan_with(study: str, most: int = 15) -> StudyPlan:
 
 
 PLANS = {name: plan_with(name) for name in ("layout", "amp")}
+
+
+def timed_folder(made: Path) -> Path:
+    """Write notebooks that share a report's time."""
+    folder = tiny_folder(made / "notebooks")
+    for notebook in folder.glob("*.ipynb"):
+        own = '"budget_s: float | None = None  # its time\\n", "blocks: int'
+        notebook.write_text(notebook.read_text().replace('"blocks: int', own))
+    return folder
 
 
 def session(budget_s: float, own_s: float | None) -> ReportRequest:
@@ -135,15 +145,25 @@ def test_a_plan_says_where_twice_the_time_is_too_little_for_what_is_left_out():
     assert total.endswith(" would add: nothing: it is too little for what is left out.")
 
 
+def test_what_earlier_notebooks_left_is_for_one_that_is_resumed_by_itself(kernels, tmp_path, monkeypatch):
+    """As where all are: those have had their time."""
+    monkeypatch.setattr(run, "ask_for_plans", lambda *_, **__: (PLANS, [], False))
+    about = {"out": tmp_path / "out", "folder": timed_folder(tmp_path)}
+    run.report(**about, notebooks=["layout", "amp"], budget="10m")
+    monkeypatch.setattr(run, "_spent_s", lambda *_: {"layout": 60.0, "amp": 0.0})
+    run.report(**about, resume=True)
+    whole_s = kernels.of("amp")[0]["budget_s"]
+    run.report(**about, notebooks=["amp"], resume=True)
+
+    assert kernels.of("amp")[0]["budget_s"] == pytest.approx(whole_s, rel=0.02)
+
+
 def test_a_notebook_that_is_resumed_by_itself_has_no_more_time_than_it_had_among_the_others(
     kernels, tmp_path, monkeypatch
 ):
     """Else it has more blocks, after its results were seen, in the time of the others."""
     monkeypatch.setattr(run, "ask_for_plans", lambda *_, **__: (PLANS, [], False))
-    about = {"out": tmp_path / "out", "folder": tiny_folder(tmp_path / "notebooks")}
-    for notebook in about["folder"].glob("*.ipynb"):
-        own = '"budget_s: float | None = None  # its time\\n", "blocks: int'
-        notebook.write_text(notebook.read_text().replace('"blocks: int', own))
+    about = {"out": tmp_path / "out", "folder": timed_folder(tmp_path)}
     run.report(**about, notebooks=["layout", "amp"], budget="10m")
     before_s = kernels.of("layout")[0]["budget_s"]
     run.report(**about, notebooks=["layout"], resume=True)

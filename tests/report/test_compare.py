@@ -239,7 +239,7 @@ def test_the_page_answers_first_and_warns_of_what_differs(page):
         "Fastest for cnn10 on digits, 16 px, 128 images an epoch: <strong>new</strong>, 125 images per second, "
         "2.00x old (95 % interval 1.94 to 2.06).",
         "<strong>new</strong>, 224,780 images per dollar, 1.50x old",
-        'No price is given for third: USD="1.5 2 -"',
+        'No price is given for third: USD="1.5 2 2.5"',
         "old: Old CPU, no GPU used, 1.50 USD an hour.",
         "Other processes kept up to 1.5 CPU cores busy meanwhile: stop them. In 7 of 7 runs of third (PyTorch).",
         "CPU: Old CPU in old, Test CPU in new, Third CPU in third.",

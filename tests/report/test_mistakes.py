@@ -40,3 +40,14 @@ def test_a_plan_says_what_went_wrong_last_where_it_is_seen(asked, capsys):
     run.plan(**asked)
 
     assert capsys.readouterr().err == "amp: blocks (=1) are too few here.\n"
+
+
+def test_a_plan_for_too_short_a_time_says_it_as_well(asked, capsys, monkeypatch):
+    def refuse(*_):
+        raise UserError("too short")
+
+    monkeypatch.setattr(run, "check_budget", refuse)
+    with pytest.raises(UserError, match="too short"):
+        run.plan(**asked)
+
+    assert "amp: blocks (=1) are too few here.\n" in capsys.readouterr().err

@@ -17,6 +17,21 @@ def test_of_an_error_in_tensorflows_graph_the_line_behind_the_places_tells():
     assert first_line(OF_GRAPH) == "indices[0,0] = 7 is not in [0, 3)"
 
 
+UNSUPPORTED = """Graph execution error:
+
+Detected at node AsString defined at (most recent call last):
+<stack traces unavailable>
+Detected unsupported operations when trying to compile graph f[_XlaMustCompile=true] on XLA_CPU_JIT: AsString
+Stack trace for op definition:
+File "train.py", line 3, in f
+
+tf2xla conversion failed while converting f. Run with TF_DUMP_GRAPH_PREFIX=/path to dump the graph."""
+
+
+def test_where_places_come_behind_the_reason_they_are_not_taken_for_it():
+    assert first_line(UNSUPPORTED).startswith("Detected unsupported operations when trying to compile")
+
+
 def test_else_the_first_line_tells_and_one_with_a_known_error_before_it():
     assert first_line("Graph execution error:") == "Graph execution error:"
     assert first_line("\n wrong shape\nmore") == "wrong shape"

@@ -90,12 +90,15 @@ def others_seconds(verdicts: Sequence[Verdict], runs: RunSet, coverage: Coverage
     """
     pairs = [{verdict.baseline.spec, verdict.candidate.spec} for verdict in verdicts]
     own = [group for group in coverage.groups if any(pair <= {*group.arms} for pair in pairs)]
+    # A pair of the core is in the lines over batch size, too, where it is one point of many.
+    own = [group for group in own if group.core] or own
     if not own:  # as of a search, whose blocks no plan has
         return 0.0
     asked = max((group.most for group in coverage.groups if group.core), default=0)
     core_level = blocks if all(group.core for group in own) else max(blocks, STEADY)
     level = blocks if blocks > STEADY or any(not group.core for group in own) else int(blocks > MIN_BLOCKS)
-    known_s = [_block_s(group, runs) for group in coverage.groups]
+    blocks_s = _blocks_s(runs)
+    known_s = [_block_s(group, blocks_s) for group in coverage.groups]
     # What has not run is taken for as quick as what is open.
     own_s = ((s or 0.0) / len(g.trials) for g, s in zip(coverage.groups, known_s, strict=True) if g in own)
     arm_s, seconds = max(own_s), 0.0
@@ -107,11 +110,21 @@ def others_seconds(verdicts: Sequence[Verdict], runs: RunSet, coverage: Coverage
     return seconds
 
 
-def _block_s(group: GroupCoverage, runs: RunSet) -> float | None:
-    """Return the seconds of a block of a group; None where it has none."""
+def _blocks_s(runs: RunSet) -> list[tuple[set[AnyTrial], float]]:
+    """Return the arms of each block of each group, and the seconds that they took."""
+    together: dict[object, list[Run]] = {}
+    for run in runs.ok():
+        together.setdefault((run.session, run.node, run.block, run.group), []).append(run)
+    return [({run.trial.spec for run in own}, RunSet(tuple(own)).wall_s) for own in together.values()]
+
+
+def _block_s(group: GroupCoverage, blocks_s: Sequence[tuple[set[AnyTrial], float]]) -> float | None:
+    """Return the seconds of a block of a group, on average over those with the most of its arms; None without one."""
     arms = {*group.arms}
-    own = runs.ok().where(lambda run: run.trial.spec in arms)
-    return own.wall_s / len({run.block for run in own}) if own else None
+    own = [(len(ran), seconds) for ran, seconds in blocks_s if ran <= arms] if group.blocks else []
+    most = max((count for count, _ in own), default=0)
+    whole = [seconds for count, seconds in own if count == most]
+    return sum(whole) / len(whole) if whole else None
 
 
 def more_seconds(verdicts: Sequence[Verdict], runs: RunSet, blocks: int) -> float | None:

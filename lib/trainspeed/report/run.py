@@ -115,9 +115,12 @@ def report(*, out: Path, resume: bool = False, folder: Path = NOTEBOOKS, **choic
         shares = None
         if session.budget_s is not None:
             spent_s = _spent_s(out, session) if old else {}
-            # Of all of the session's: one that goes on by itself has no more time than it had among them.
+            # Of all of the session's: one that goes on by itself has the time that it has among them.
             left_s = session.budget_s - (time.monotonic() - begun_s)
             shares = Shares(left_s, session.weights, fixed_s=session.fixed_s, spent_s=spent_s)
+            for name in session.notebooks[: session.notebooks.index(names[0])]:
+                if spent_s.get(name):  # it has had its time, and what it left is for those after it
+                    shares.of(name)
         code = ReportRun(jobs, front, out=out, folder=folder, shares=shares).run()
     if code == INTERRUPTED and [*names] != [CHECK]:
         print("What was measured is kept: the same command with RESUME=1 goes on.", flush=True)
@@ -275,14 +278,16 @@ def plan(
     plans, ends, interrupted = ask_for_plans(
         wanted.notebooks, wanted.parameters, folder, out, hands=hands, limited=limited
     )
-    if limited and not interrupted:
-        check_budget(wanted.budget_s, plans, wanted.given_s, hands)
-    wanted = weighed(wanted, plans, hands)
-    for line in plan_lines(wanted, plans, hands) if plans else ():
-        print(line, flush=True)
-    if sums and plans:
-        sums.write_bytes(msgspec.json.encode(plan_totals(wanted, plans, hands)))
-    for name, end in zip(wanted.notebooks, ends, strict=False):
-        if end.error:  # last, where it is seen
-            print(f"{name}: {one_line(end.error)}", file=sys.stderr, flush=True)
+    try:
+        if limited and not interrupted:
+            check_budget(wanted.budget_s, plans, wanted.given_s, hands)
+        wanted = weighed(wanted, plans, hands)
+        for line in plan_lines(wanted, plans, hands) if plans else ():
+            print(line, flush=True)
+        if sums and plans:
+            sums.write_bytes(msgspec.json.encode(plan_totals(wanted, plans, hands)))
+    finally:  # where it is seen
+        for name, end in zip(wanted.notebooks, ends, strict=False):
+            if end.error:
+                print(f"{name}: {one_line(end.error)}", file=sys.stderr, flush=True)
     return exit_code(ends, interrupted)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from trainspeed.core.coverage import Coverage
 from trainspeed.core.factors import RECIPE
-from trainspeed.core.format import NAMES, counted, listed, minutes, percent
+from trainspeed.core.format import NAMES, counted, listed, minutes, percent, three
 from trainspeed.core.markdown import Marked, escape
 from trainspeed.core.runs import Measured
 from trainspeed.judge.answer import Answer, answers, shared_words, where_measured
@@ -198,7 +198,7 @@ def _intervals(sure: Sequence[Verdict], all_of_them: int) -> Marked:
     """Return what the intervals are, how many of them may miss the truth, and where fresh blocks are told."""
     blocks = sorted({verdict.blocks for verdict in sure})
     span = f"{blocks[0]}" if len(blocks) == 1 else f"{blocks[0]} to {blocks[-1]}"
-    chance = f"{expected_false(len(sure)):.2g}"
+    chance = three(expected_false(len(sure)))
     told = (
         f"Each is a {percent(CONFIDENCE)} interval over {span} blocks of fresh processes; of {len(sure)} such "
         f"intervals, at most {chance} are expected to miss the truth."

@@ -8,6 +8,7 @@ from pathlib import Path
 from trainspeed.worker.device_errors import telling_line
 
 OF_GRAPH = "Graph execution error:"
+PLACES = ("Detected at node ", 'File "', "<stack traces unavailable>", "Node: ")
 MAX_LETTERS = 300  # of an exception's text
 
 
@@ -33,7 +34,7 @@ def first_line(problem: BaseException | str, *folders: Path) -> str:
     """Return the line of an exception, or of its text, that says what happened, without a path of this machine.
 
     That is the first one with a known error, else the first; where TensorFlow begins with "Graph execution error:", the
-    first behind the lines that say where in the program the operation was made.
+    first after it that does not say where the operation was made.
 
     Args:
         folders: Shown as "."; the home folder is shown as "~".
@@ -41,8 +42,7 @@ def first_line(problem: BaseException | str, *folders: Path) -> str:
     lines = [stripped for line in str(problem).splitlines() if (stripped := line.strip())]
     text = telling_line(str(problem)) or next(iter(lines), "no message")
     if text == OF_GRAPH:
-        places = [number for number, line in enumerate(lines) if line.startswith('File "')]
-        text = next(iter(lines[max(places, default=0) + 1 :]), text)
+        text = next((line for line in lines[1:] if not line.startswith(PLACES)), text)
     for folder, short in (*((str(folder), ".") for folder in folders), (os.path.expanduser("~"), "~")):
         text = text.replace(folder, short) if folder != "/" else text
     return text[:MAX_LETTERS]

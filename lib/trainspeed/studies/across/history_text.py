@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 
-from trainspeed.core.format import counted, listed
+from trainspeed.core.format import counted, listed, three
 from trainspeed.core.markdown import Marked, escape
 from trainspeed.judge.failures import kind_of_failure
 from trainspeed.judge.text import interval_of, size_of
@@ -191,8 +191,8 @@ def change_certainty_sentences(trials: Sequence[TrialHistory]) -> list[str]:
     confidence = sure[0].judgement.confidence
     sentences = [
         f"{counted(len(sure), 'interval')} at {100 * confidence:g} % confidence, over all ratios of a block after to a "
-        f"block before: on average {expected_false(len(sure), confidence):.2g} of so many miss by the luck of blocks "
-        "alone."
+        f"block before: on average {three(expected_false(len(sure), confidence))} of so many miss by the luck of "
+        "blocks alone."
     ]
     if noise:
         sentences.append(

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from statistics import median
 
-from trainspeed.core.format import counted
+from trainspeed.core.format import counted, three
 from trainspeed.core.runs import RunSet
 from trainspeed.judge.text import measured
 from trainspeed.judge.verdict import Judged, Judgement, Outcome, expected_false, judge_unpaired
@@ -112,7 +112,7 @@ def chance_sentences(pairs: Sequence[TrialPair]) -> list[str]:
     confidence = sure[0].judgement.confidence
     return [
         f"{counted(len(sure), 'interval')} at {100 * confidence:g} % confidence: on average "
-        f"{expected_false(len(sure), confidence):.2g} of so many miss by the luck of blocks alone; what a whole "
+        f"{three(expected_false(len(sure), confidence))} of so many miss by the luck of blocks alone; what a whole "
         "session shares comes on top."
     ]
 

@@ -65,12 +65,16 @@ def by_size_sentences(runs: Iterable[Run], sweeps: Iterable[Sweep], *, cores: bo
         unit, libraries = SWEEPS[factor].unit, {one.library for one in fastest}
         if told and not libraries - told:
             continue
-        told |= libraries
+        unsure = [one for one in fastest if not one.sure]
+        if told:  # in a line: the answer and its chart are on one sheet
+            by = f"By {SWEEPS[factor].title.lower()}{', by medians alone' * bool(unsure)}"
+            sentences.append(f"{by}: {'; '.join(_stretches(fastest))}.")
+            continue
+        told = {*libraries}
         if len(libraries) == 1:
             said = f"{libraries.pop()} is fastest at every size tried ({_sizes(fastest)} {unit})"
         else:
             said = f"Fastest, by {SWEEPS[factor].title.lower()}: {'; '.join(_stretches(fastest))} {unit}"
-        unsure = [one for one in fastest if not one.sure]
         doubt = f"; at {_sizes(unsure)} by medians alone" if unsure else ""
         sentences.append(f"{said}{', one core against one core' * cores}{doubt}.")
     return sentences

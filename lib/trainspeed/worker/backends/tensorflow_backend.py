@@ -110,8 +110,6 @@ class TensorFlowBackend(Backend):
                 "Keras's fit fails under MultiWorkerMirroredStrategy, which TensorFlow needs on several nodes "
                 "(keras-team/keras#20585)"
             )
-        if isinstance(trial, Trial) and trial.compile and trial.strategy != SINGLE:
-            raise Unsupported("XLA cannot compile a step under MirroredStrategy: use compile = false")
 
     def start(
         self,
@@ -122,6 +120,8 @@ class TensorFlowBackend(Backend):
         default_allocation: bool,
         gang: Gang | None = None,
     ) -> TensorFlowTraining:
+        if device == "cpu" and trial.compile and trial.strategy != SINGLE:
+            raise Unsupported("XLA cannot compile a step for several CPU devices: use compile = false")
         gpus = _set_up(device, trial.devices, grow=not default_allocation)
         capability = None
         if gpus:
