@@ -176,18 +176,22 @@ def batch_axis(ax: Axes, sizes: Sequence[int]) -> None:
     ax.tick_params(axis="x", labelsize=SMALL_PT if len(sizes) > 7 else None)
 
 
-def log_axis(axis: Axis, low: float, high: float, *, unit: str = "") -> None:
-    """Make an axis logarithmic from low to high with a few round ticks, 1 among them if in view."""
+def log_axis(axis: Axis, low: float, high: float, *, unit: str = "", most: int | None = None) -> None:
+    """Make an axis logarithmic from low to high with a few round ticks, 1 among them if in view.
+
+    Args:
+        most: Ticks that a narrow axis has room for; None for as many as an axis has as wide as its panel.
+    """
     name = axis.axis_name
     axis.axes.set(**{f"{name}scale": "log", f"{name}lim": (low, high)})
-    _set_ticks(axis, _round_ticks(low, high, MAX_TICKS[name]), unit)
+    _set_ticks(axis, _round_ticks(low, high, most or MAX_TICKS[name]), unit)
 
 
-def ratio_axis(axis: Axis, low: float, high: float) -> None:
-    """Make an axis logarithmic around 1, from low to high with a margin, with round ratios as ticks."""
+def ratio_axis(axis: Axis, low: float, high: float, *, most: int | None = None) -> None:
+    """Make an axis logarithmic around 1, from low to high with a margin, with round ratios as ticks; see `log_axis`."""
     low, high = min(low, 0.97), max(high, 1 / 0.97)
     margin = (high / low) ** 0.06
-    log_axis(axis, low / margin, high * margin, unit="x")
+    log_axis(axis, low / margin, high * margin, unit="x", most=most)
 
 
 def _round_ticks(low: float, high: float, most: int) -> list[float]:

@@ -40,6 +40,12 @@ def test_of_several_jobs_the_sides_are_counted_and_the_sure_come_first():
     )
 
 
+def test_the_same_sides_that_are_not_told_apart_are_one_group_whichever_is_ahead():
+    assert said({"a": sizes(1.0, 1.001, 1.0), "b": sizes(1.001, 1.0, 1.0)}) == [
+        "Fastest (images per second): one of a and b in all 3 jobs."
+    ]
+
+
 def test_the_winner_of_all_jobs_is_said_so():
     sides = {"a": sizes(1.0, 1.0, 1.0), "b": sizes(0.5, 0.25, 0.5)}
     assert said(sides, a=1.0, b=9.0)[1] == "Cheapest (images per dollar): **a** in all 3 jobs."

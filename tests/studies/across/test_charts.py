@@ -37,8 +37,8 @@ def sides():
 def test_each_job_is_a_group_of_sides_with_the_best_on_top(sides):
     ax = charts.plot_jobs(jobs_of(sides), [*sides])
     assert texts(ax, "job") == [
-        "cnn10 on digits, 16 px, 128 images an epoch",
-        "cnn10 on digits, 32 px, 128 images an epoch",
+        "cnn10 on digits, 16 px, 128 images\nan epoch",
+        "cnn10 on digits, 32 px, 128 images\nan epoch",
     ]
     assert labels(ax) == ["B", "A", "D", "C", "B", "C", "A"]
     assert texts(ax, "value") == [
@@ -74,7 +74,7 @@ def test_the_chart_is_of_dollars_where_prices_are_given(sides):
     assert title(ax) == (
         "Images per dollar: A is best in 1 of 1 job, 1 of 2 jobs have prices, without 2 sides that have no price"
     )
-    assert ax.get_xlabel() == "images per dollar / those of A, log scale\n(more is better)"
+    assert ax.get_xlabel() == "images per dollar / those of A,\nlog scale\n(more is better)"
     assert bold(ax) == ["A"]
 
 

@@ -49,7 +49,7 @@ def undecided_side_sentences(jobs: Sequence[Job], prices: Prices) -> list[str]:
 def _overall(aim: Aim, rankings: Sequence[Ranking]) -> Marked:
     groups: dict[tuple[str, ...], list[Ranking]] = {}
     for ranking in rankings:
-        groups.setdefault(tuple(ranking.best), []).append(ranking)
+        groups.setdefault(tuple(sorted(ranking.best)), []).append(ranking)
     decided = sorted((best for best in groups if best), key=lambda best: (len(best) > 1, -len(groups[best])))
     parts = []
     for best in decided[:MOST_GROUPS]:

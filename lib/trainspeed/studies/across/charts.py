@@ -32,9 +32,9 @@ MOST_ROWS = 40  # nobody reads a taller chart, and the table has all of them
 ROWS_OF_SEVERAL = 16  # the largest differences of several sides are much the same trials again and again
 MOST_JOBS = 8
 ROW_IN = 0.22
-AXIS_LETTERS = 44  # below an axis that a phone has room for
 NAME_LETTERS = 22  # of a side, in a line of a label
-JOB_LETTERS = 44  # of a line; a narrow screen has no room for more
+JOB_LETTERS = 34  # of a line; a narrow screen has no room for more
+MOST_TICKS = 3  # between the names of the sides and what stands at the right
 REST = "the others"
 LOOKS: Mapping[str, Look] = {
     "best": OUTCOME_STYLES["faster"],
@@ -64,7 +64,8 @@ def plot_jobs(jobs: Sequence[Job], shown: Sequence[str], *, ax: Axes | None = No
     if alone:
         ax = plt.subplots(figsize=(WIDTH_IN, ROW_IN * heights.sum() + 1.3), layout="constrained")[1]
     known = data[["x", "low", "high"]].stack().dropna()
-    ratio_axis(ax.xaxis, min(known.min(), 1 / (1 + MARGIN)), max(known.max(), 1 + MARGIN))
+    ends = min(known.min(), 1 / (1 + MARGIN)), max(known.max(), 1 + MARGIN)
+    ratio_axis(ax.xaxis, *ends, most=MOST_TICKS)
     for kind, look in LOOKS.items():
         marks(ax, data[(data["kind"] == kind) & data["x"].notna()], along="x", look=look, gid=kind)
     _write(ax, data, heights.sum())
@@ -80,7 +81,7 @@ def plot_jobs(jobs: Sequence[Job], shown: Sequence[str], *, ax: Axes | None = No
         name_figure(ax.get_figure(root=True), said)
     else:
         ax.set_title(textwrap.fill(said, 2 * LABEL_LETTERS))
-    axis = textwrap.fill(f"{UNITS[aim]} / those of {over}, log scale", AXIS_LETTERS)
+    axis = textwrap.fill(f"{UNITS[aim]} / those of {over}, log scale", JOB_LETTERS)
     ax.set_xlabel(f"{axis}\n(more is better)")
     _legend(ax, aim, data)
     return ax
