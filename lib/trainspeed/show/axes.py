@@ -177,11 +177,7 @@ def batch_axis(ax: Axes, sizes: Sequence[int]) -> None:
 
 
 def log_axis(axis: Axis, low: float, high: float, *, unit: str = "", most: int | None = None) -> None:
-    """Make an axis logarithmic from low to high with a few round ticks, 1 among them if in view.
-
-    Args:
-        most: Ticks that a narrow axis has room for; None for as many as an axis has as wide as its panel.
-    """
+    """Make an axis logarithmic from low to high with a few round ticks, at most so many, 1 among them if in view."""
     name = axis.axis_name
     axis.axes.set(**{f"{name}scale": "log", f"{name}lim": (low, high)})
     _set_ticks(axis, _round_ticks(low, high, most or MAX_TICKS[name]), unit)
