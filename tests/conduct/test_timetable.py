@@ -9,12 +9,13 @@ from hypothesis import given
 from hypothesis import strategies as some
 
 from timetable_data import CORE_S, OTHER_S, FakeGroup, block_s, cores, counts, others, spend
-from trainspeed.conduct.timetable import FEWEST, GRACE, STEP, Timetable
+from trainspeed.conduct.timetable import FEWEST, GRACE, STEADY, STEP, Timetable
+from trainspeed.judge import next_step
 from trainspeed.judge.verdict import MIN_BLOCKS
 
 
 def test_six_blocks_are_what_a_verdict_needs():
-    assert FEWEST == MIN_BLOCKS
+    assert FEWEST == MIN_BLOCKS and STEADY == next_step.STEADY
 
 
 def test_without_a_limit_everything_is_measured_as_often_as_asked():

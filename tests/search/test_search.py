@@ -5,7 +5,18 @@ from dataclasses import replace
 import pytest
 
 import search_world
-from search_world import START, World, drive, kept, random_world, switch, switches
+from search_world import (
+    GAINS,
+    START,
+    World,
+    drive,
+    kept,
+    random_world,
+    search_of,
+    switch,
+    switches,
+    world_of,
+)
 from trainspeed.core.levers.lever import Level, Lever
 from trainspeed.core.levers.registry import LEVERS
 from trainspeed.core.run import Role, Status
@@ -13,12 +24,11 @@ from trainspeed.judge.comparison import controls
 from trainspeed.judge.equivalence import Equality
 from trainspeed.judge.verdict import Outcome
 from trainspeed.search.candidates import Candidates
-from trainspeed.search.findings import Decision, Effect, Stage
+from trainspeed.search.findings import Decision, Effect
 from trainspeed.search.search import Search
 from trainspeed.search.sizes import options
 from trainspeed.search.switch import Switch
 
-GAINS = {0: 0.2, 1: 0.08, 2: -0.1}
 CHILD = Switch(lever="child", value="on", settings=(("child", "on"), ("made_00", "on")))
 
 
@@ -26,16 +36,6 @@ CHILD = Switch(lever="child", value="on", settings=(("child", "on"), ("made_00",
 def levers(monkeypatch):
     search_world.register(monkeypatch)
     monkeypatch.setitem(LEVERS, "child", Lever(name="child", words="child", needs={"made_00": ("on",)}))
-
-
-def world_of(**planted):
-    """Return a quiet machine on which lever 0 and 1 pay, and 2 hurts."""
-    return World(**{"gains": GAINS, "outliers": 0.0, "crashes": 0.0, **planted})
-
-
-def search_of(count=5, **more):
-    """Return a search over so many switches."""
-    return Search(START, Candidates(switches=switches(count)), **more)
 
 
 @pytest.fixture(scope="module")
@@ -142,36 +142,6 @@ def test_ends_whatever_the_budget_and_spends_it_on_what_is_large(budget_s, sure)
     assert len(searching) * world_of().run_s <= max(
         budget_s, 20.0
     )  # a first look, and whether it goes together
-
-
-def test_goes_on_without_what_found_no_time():
-    """The screen never ran: what was seen of each alone leads to fresh blocks."""
-    found = drive(search_of(), world_of(), fits=lambda one: not one.label.startswith(Role.SCREEN))
-    missing = {one.stage: one.had for one in found.search.findings.left_out}
-    assert missing[Stage.SCREEN] == 0
-    assert 0 in kept(found.search)
-
-
-def test_what_was_not_left_out_in_fresh_blocks_is_no_lack_of_these():
-    """Without time to leave out one by one, all blocks of plain against all together are there."""
-    found = drive(search_of(12, budget_s=120.0), world_of(seed=1)).search
-    missing = {one.stage: (one.had, one.planned) for one in found.findings.left_out}
-    assert found.confirmation.blocks == 9 and not found.confirmation.left_out
-    assert Stage.CONFIRM not in missing and missing[Stage.LEAVE_OUT] == (0, 18)
-
-
-def test_a_search_with_nothing_to_screen_lacks_no_screen():
-    assert drive(search_of(2), world_of(silent=frozenset({0, 1}))).search.findings.left_out == ()
-
-
-def test_what_found_no_time_alone_or_the_other_way_is_lacking():
-    search = Search(START, Candidates(switches=switches(7), already_on=(switch(7), switch(8))))
-    found = drive(
-        search, world_of(), fits=lambda one: one.label == Role.FEASIBLE and one.trial.seed < 1000
-    ).search
-    missing = {one.stage: (one.had, one.planned) for one in found.findings.left_out}
-
-    assert missing[Stage.FEASIBLE] == (5, 7) and missing[Stage.SLOW_WAYS] == (0, 2)
 
 
 def test_nothing_is_claimed_without_fresh_blocks():

@@ -15,7 +15,7 @@ from trainspeed.judge.comparison import Verdict
 from trainspeed.judge.run_notes import EpochsDrifted, run_notes
 from trainspeed.judge.verdict import MIN_BLOCKS, Outcome
 
-STEADY = 9  # blocks of the core, before anything else has a second one: see `conduct.timetable`
+STEADY = 9  # blocks of the core, before anything else has a second one: that of `conduct.timetable`
 MANY_SHARE = 1 / 3  # of the runs of what is undecided: from here on that they drifted is told as a reason
 
 

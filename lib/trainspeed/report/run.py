@@ -286,7 +286,7 @@ def plan(
             print(line, flush=True)
         if sums and plans:
             sums.write_bytes(msgspec.json.encode(plan_totals(wanted, plans, hands)))
-    finally:  # where it is seen
+    finally:  # last, where it is seen
         for name, end in zip(wanted.notebooks, ends, strict=False):
             if end.error:
                 print(f"{name}: {one_line(end.error)}", file=sys.stderr, flush=True)
