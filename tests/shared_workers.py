@@ -27,6 +27,9 @@ OFFLINE |= {"https_proxy": NOWHERE, "HTTPS_PROXY": NOWHERE}
 # Programs that run a few times take longer to optimise than that saves. XLA's newer emitters make twice as much code.
 XLA_FLAGS = "--xla_cpu_use_fusion_emitters=false --xla_llvm_disable_expensive_passes=true"
 QUICK_COMPILER = {"XLA_FLAGS": f"{XLA_FLAGS} --xla_backend_optimization_level=0"}
+ONEDNN = {
+    "TF_ENABLE_ONEDNN_OPTS": "1"
+}  # not every processor has TensorFlow train with channels_first without it
 SMALL = {"model": "cnn10", "layout": "channels_last", "batch_size": 8, "images_per_epoch": 16}
 SMALL |= {"epochs": 3, "image_size": 8, "dataset": "digits"}
 
@@ -108,7 +111,7 @@ class SharedWorker:
         if self._process is None or not self._process.alive:
             home, tests = str(self._folder), Path(__file__).parent
             quick = {} if has_gpu() else QUICK_COMPILER  # there, tests look at times
-            environment = {**OFFLINE, **quick, "CUDA_VISIBLE_DEVICES": ""}
+            environment = {**OFFLINE, **quick, **ONEDNN, "CUDA_VISIBLE_DEVICES": ""}
             environment |= {"HF_HOME": home, "KERAS_HOME": home}
             found = [str(ROOT / "lib"), str(tests), *filter(None, [os.environ.get("PYTHONPATH")])]
             environment |= {"PYTHONPATH": os.pathsep.join(found)}

@@ -12,7 +12,7 @@ import nbformat
 import pytest
 import yaml
 
-from shared_workers import QUICK_COMPILER
+from shared_workers import ONEDNN, QUICK_COMPILER
 from tiny_notebooks import code, text
 from trainspeed.conduct.machine import find_interpreter
 from trainspeed.core.files import CHECK
@@ -61,8 +61,8 @@ def measure(folder: Path, out: Path) -> None:
         patch.setenv("TRAINSPEED_DEVICE", "cpu")
         patch.setenv(FLAGS_VARIABLE, "")
         patch.setenv("PYTHONPATH", str(SHORT_RUNS), prepend=os.pathsep)
-        for variable, flags in QUICK_COMPILER.items():
-            patch.setenv(variable, flags)
+        for variable, value in (QUICK_COMPILER | ONEDNN).items():
+            patch.setenv(variable, value)
         assert report(preset="smoke", notebooks=names, out=out, folder=folder) == 0
 
 

@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 
 from trainspeed.core.errors import UserError
+from trainspeed.core.levers.host import plain_values
 from trainspeed.core.levers.lever import Lever, LeverKind, Numbers
 from trainspeed.core.levers.registry import LEVERS
 from trainspeed.search.candidates import candidates
@@ -155,6 +156,26 @@ def test_a_switch_sets_what_it_needs_and_has_its_class(monkeypatch):
     assert one.on(PLAIN).compile
     assert one.needs == ("compile",)
     assert (scope.numbers, one.numbers) == (Numbers.SAME, Numbers.ROUNDING)
+
+
+@pytest.mark.parametrize(("by_itself", "value"), [(True, "off"), (None, "off"), (False, "on")])
+def test_onednn_is_switched_the_way_that_changes_something_on_this_processor(by_itself, value):
+    plain = plain_values({"onednn_by_itself": by_itself})
+    there = candidates(plain_trial("tensorflow", "cnn10", **FIELDS), "cpu", plain=plain)
+    losing, gaining = (
+        [one.value for one in some if one.lever == "onednn"] for some in (there.already_on, there.switches)
+    )
+
+    assert (losing, gaining) == (([value], []) if value == "off" else ([], [value]))
+
+
+def test_a_value_that_a_script_has_by_itself_here_is_nothing_to_try():
+    """The notebook asks for oneDNN by its value, so that it costs nothing where it is on."""
+    start = plain_trial("tensorflow", "cnn10", **FIELDS)
+    there = candidates(start, "cpu", names=["onednn=on"], plain={"onednn": "on"})
+
+    assert not there.switches and not there.already_on
+    assert "a plain script has onednn=on by itself on this machine" in [one.reason for one in there.not_here]
 
 
 def test_what_a_script_has_already_is_a_list_of_its_own(monkeypatch):

@@ -161,6 +161,23 @@ def test_cpu_flags_are_those_that_decide_the_speed(monkeypatch, flags, named):
     assert detect.detect_machine()["cpu_flags"] == named
 
 
+@pytest.mark.parametrize(
+    ("flags", "by_itself"),
+    [
+        ("fpu sse2 avx2 fma", False),
+        ("fpu sse2 avx2 avx512f avx512_vnni", True),
+        ("sse2 avx2 avx_vnni", True),
+        ("sse2 amx_tile", True),
+        ("fp asimd bf16", None),  # of an Arm processor, whose model decides
+    ],
+)
+def test_whether_tensorflow_switches_onednn_on_by_itself_depends_on_the_cpu(monkeypatch, flags, by_itself):
+    install_none(monkeypatch)
+    monkeypatch.setenv(FLAGS_VARIABLE, flags)
+
+    assert detect.detect_machine()["onednn_by_itself"] is by_itself
+
+
 def test_a_system_without_a_release_file_is_named_by_its_kernel(monkeypatch):
     def none():
         raise OSError("no os-release")

@@ -49,14 +49,18 @@ def devices_here(study: str, context: Context | None = None) -> tuple[int, str]:
     return (len(uuids), "GPU") if device == "gpu" else (detect.logical_cores(), "CPU core")
 
 
+def machine_here(study: str, context: Context | None = None) -> Mapping[str, Any]:
+    """Return this machine as JSON; while a report is rendered, the one of its runs."""
+    context = context or current()
+    return recorded(study, context, may_be_empty=True).machine if context.render_from else devices()[2]
+
+
 def gpu_bytes_here(study: str, context: Context | None = None) -> int | None:
     """Return the memory of the smallest GPU to train on, in bytes; None where it is not known, or there is no GPU.
 
     While a report is rendered, that of the machine that its runs had.
     """
-    context = context or current()
-    machine = recorded(study, context, may_be_empty=True).machine if context.render_from else devices()[2]
-    sizes = [gpu.get("memory_bytes") for gpu in machine.get("gpus") or ()]
+    sizes = [gpu.get("memory_bytes") for gpu in machine_here(study, context).get("gpus") or ()]
     return None if not sizes or None in sizes else min(sizes)
 
 

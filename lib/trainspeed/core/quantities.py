@@ -67,6 +67,7 @@ class MachineFacts(TypedDict, total=False):
     cpu: Name | None
     cores: CoreFacts | None
     cpu_flags: Annotated[list[Name], Meta(max_length=100)] | None
+    onednn_by_itself: bool | None
     governor: Name | None
     memory_bytes: Count | None
     gpus: Annotated[list[GpuFacts], Meta(max_length=1024)] | None

@@ -10,7 +10,7 @@ from typing import Any
 from trainspeed.core.errors import NAME_FORM, UserError, check_name
 from trainspeed.core.factors import TRAINING
 from trainspeed.core.levers.feeding import RESIDENT_PIPELINES, loader_ladder, uploads
-from trainspeed.core.levers.host import HALF_THREADS, LEAST_CORES_TO_HALVE
+from trainspeed.core.levers.host import HALF_THREADS, LEAST_CORES_TO_HALVE, plain_values
 from trainspeed.core.levers.lever import OFF, ON, Lever, LeverKind, Numbers, text_of
 from trainspeed.core.levers.registry import LEVERS, chosen_levers
 from trainspeed.core.trial import LAYOUTS, PIPELINES, PLAIN_PIPELINES, PRECISIONS, STRATEGIES, Trial
@@ -35,6 +35,7 @@ IN_MEMORY = (
     "the images are in memory already, and are not augmented; with the parameter pipeline=generator, by which batches "
     "are made as it trains, loaders are tried"
 )
+ON_MOST = plain_values({})  # what a plain script has by itself on a machine of which nothing is known
 MOST_LOADERS = 4  # ways to make batches that are raced, the most promising
 
 
@@ -82,6 +83,7 @@ def candidates(
     *,
     cores: int = 1,
     gpu_bytes: int | None = None,
+    plain: Mapping[str, str] = ON_MOST,
 ) -> Candidates:
     """Return what there is to try on a plain trial.
 
@@ -91,6 +93,7 @@ def candidates(
         names: Of the levers that may be tried, or "name=value" for one of its values; none for all.
         cores: That an input pipeline may use.
         gpu_bytes: Memory of the smallest GPU; None where it is not known.
+        plain: Lever -> the value that a plain script has on this machine by itself: see `levers.host.plain_values`.
     Raises:
         UserError: There is no such lever, or it has no such value.
     """
@@ -114,12 +117,14 @@ def candidates(
                 NotHere(lever=lever.name, reason="the images stay on the GPU: nothing is uploaded")
             )
             continue
-        found = _switches(lever, start, device, devices, cores)
+        found = _switches(lever, start, device, devices, cores, plain.get(lever.name))
         if chosen and lever.name not in chosen:
             aside += (one for one in found if isinstance(one, Switch))
         else:
-            found = _wanted(found, chosen.get(lever.name))
-            by_kind[lever.kind] += (one for one in found if isinstance(one, Switch))
+            found = _wanted(found, chosen.get(lever.name), plain.get(lever.name))
+            for one in found:
+                if isinstance(one, Switch):
+                    by_kind[lever.kind_with(one.value)].append(one)
         if not any(isinstance(one, Switch) for one in found):
             not_here += found[:1]
     return Candidates(
@@ -148,7 +153,9 @@ def check_field_values(names: Iterable[str]) -> None:
                 raise UserError(what, value, "must be a whole number, such as 2.", form=NAME_FORM)
 
 
-def _wanted(found: list[Switch | NotHere], values: Collection[str] | None) -> list[Switch | NotHere]:
+def _wanted(
+    found: list[Switch | NotHere], values: Collection[str] | None, plain: str | None
+) -> list[Switch | NotHere]:
     """Return the switches to these values alone, and why others cannot be; all without any value."""
     if not values or not found:
         return found
@@ -156,10 +163,14 @@ def _wanted(found: list[Switch | NotHere], values: Collection[str] | None) -> li
     lever = found[0].lever
     here = ", ".join(one.value for one in found if isinstance(one, Switch))
     reason = f"{lever} has no {' or '.join(sorted(values))} to try here: {here} can be tried"
+    if {*values} == {plain}:
+        reason = f"a plain script has {lever}={plain} by itself on this machine"
     return left or [NotHere(lever=lever, reason=reason)]
 
 
-def _switches(lever: Lever, start: Trial, device: str, devices: int, cores: int) -> list[Switch | NotHere]:
+def _switches(
+    lever: Lever, start: Trial, device: str, devices: int, cores: int, plain: str | None
+) -> list[Switch | NotHere]:
     """Return a switch for each value of a lever that the trial can have, and why it cannot have the others."""
     if lever.name == "resident" and start.pipeline not in RESIDENT_PIPELINES:
         return [NotHere(lever=lever.name, reason="this pipeline makes new images: they are uploaded anyway")]
@@ -168,7 +179,7 @@ def _switches(lever: Lever, start: Trial, device: str, devices: int, cores: int)
     if lever.name == ORDER and start.workers == 1:
         return [NotHere(lever=lever.name, reason="one worker has one order only")]
     if not lever.of_field:
-        there = (lever.value_of(start), lever.plain.get(device))
+        there = (lever.value_of(start), lever.plain.get(device), plain)
         values = [value for value in lever.values if value not in there]
         if lever.name in STEPS_IN_A_CALL:  # Keras would train more steps than an epoch has
             values = [v for v in values if not v.isdecimal() or start.steps_per_epoch % int(v) == 0]
@@ -212,7 +223,7 @@ def _with_needs(lever: Lever, value: str, start: Trial, devices: int, cores: int
         needed = LEVERS[other]
         if needed.value_of(start) in values:
             continue
-        if lever.kind is not LeverKind.SWITCH:
+        if lever.kind_with(value) is not LeverKind.SWITCH:
             # Beside the plain trial, it would be measured together with what it needs.
             return NotHere(lever=lever.name, reason=f"a plain trial needs {_either(other, values)} for it")
         if not needed.of_field:

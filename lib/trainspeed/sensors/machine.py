@@ -23,6 +23,8 @@ from trainspeed.sensors.processes import usable_cores
 
 # The instruction sets that decide how fast a CPU trains, and in which precisions.
 SPEED_FLAGS = ("avx2", "avx512f", "avx512_bf16", "avx512_fp16", "amx_bf16", "amx_tile")
+# With one of these TensorFlow has oneDNN on by itself. Source: `DefaultOneDnnPolicy` in tensorflow/core/util/port.cc.
+ONEDNN_FLAGS = frozenset(("avx512_vnni", "avx512_bf16", "avx_vnni", "amx_tile", "amx_int8", "amx_bf16"))
 CONTAINERS = ("docker", "kubepods", "containerd", "libpod", "lxc")
 
 
@@ -37,7 +39,8 @@ def describe_machine(nvml: Nvml, chosen: ChosenGpus) -> dict[str, Any]:
 
     `cpu_flags` are those of SPEED_FLAGS that the CPU has: none where it is not x86. `cores` counts those that
     this process may run on, "physical" and "logical"; its "quota" is how many cores' worth of time a container
-    grants, None where it does not limit it; `memory_bytes` is at most what a container grants. `huge_pages` says which
+    grants, None where it does not limit it; `onednn_by_itself` is whether TensorFlow switches oneDNN on, None where the
+    CPU is not x86; `memory_bytes` is at most what a container grants. `huge_pages` says which
     programs get them: "always", "madvise" (those that ask) or "never". `gpus` are those that are used, in the order of
     use: a trial of n devices runs on the first n; `other_gpus` are the others, each with the reason, an
     `ExclusionReason`, as `left_out`. `no_gpus` says why the driver shows none. `link` is what connects
@@ -52,6 +55,7 @@ def describe_machine(nvml: Nvml, chosen: ChosenGpus) -> dict[str, Any]:
         "cpu": cpu_name() or platform.processor() or platform.machine() or None,
         "cores": {"physical": physical_cores(), "logical": logical_cores(), "quota": core_quota()},
         "cpu_flags": [flag for flag in SPEED_FLAGS if flag in flags],
+        "onednn_by_itself": bool(flags & ONEDNN_FLAGS) if "sse2" in flags else None,
         "governor": _read(FILE_SYSTEM / "sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"),
         "memory_bytes": machine_memory_bytes(),
         "huge_pages": huge_pages_mode(),

@@ -209,4 +209,4 @@ def _first(lines: Lines) -> str | None:
 def comment_of(lever: Lever, value: str) -> str:
     """Return what stands before a lever's lines: what it is, its class, and whether it is to be removed."""
     name = lever.words if lever.of_field and value == ON else lever.named(value)
-    return f"# {name}: {NUMBERS[lever.numbers_with(value)]}{KINDS[lever.kind]}"
+    return f"# {name}: {NUMBERS[lever.numbers_with(value)]}{KINDS[lever.kind_with(value)]}"

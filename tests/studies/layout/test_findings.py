@@ -16,6 +16,7 @@ from trainspeed.studies.layout.findings import (
     layers_by_model,
     layout_settings,
     layout_verdicts,
+    missing_layout_sentences,
 )
 
 
@@ -31,6 +32,29 @@ def ran(framework, first, last, **more):
 def one(sentences):
     (sentence,) = sentences
     return sentence
+
+
+# What cannot be compared.
+
+
+def test_a_framework_that_cannot_train_in_one_layout_here_says_why():
+    lacks = {"status": Status.UNSUPPORTED, "reason": "it needs <oneDNN>"}
+    runs = [
+        make_run(framework="tensorflow", layout=FIRST, **lacks),
+        make_run(framework="tensorflow", layout=LAST),
+    ]
+
+    assert one(missing_layout_sentences([*runs, *layout_pair([1.2])])) == (
+        r"**TensorFlow** cannot train with channels_first here, so that there is nothing to compare: it needs "
+        r"\<oneDNN\>."
+    )
+
+
+def test_a_layout_that_trained_once_can_be_had():
+    failed = make_run(layout=FIRST, batch_size=64, status=Status.UNSUPPORTED, reason="too large")
+
+    assert missing_layout_sentences([*layout_pair([1.2]), failed]) == []
+    assert missing_layout_sentences([failed]) == []
 
 
 # What really ran.

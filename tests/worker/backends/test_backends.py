@@ -97,6 +97,17 @@ def test_a_precision_that_a_cpu_lacks_is_unsupported(worker):
     assert "TF32 is a mode of NVIDIA GPUs" in outcome.reason
 
 
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_a_layout_that_tensorflow_lacks_without_onednn_is_unsupported(shared_worker, layout):
+    outcome = shared_worker("tensorflow").run(
+        trial("tensorflow", layout=layout), plant="probes.without_onednn"
+    )
+
+    lacks = layout == "channels_first"  # with the other one it would be something else
+    assert outcome.status == (Status.UNSUPPORTED if lacks else Status.CRASHED)
+    assert ("TF_ENABLE_ONEDNN_OPTS=1 switches it on" in outcome.reason) is lacks
+
+
 def test_on_a_machine_with_a_gpu_nothing_trains_on_the_cpu_instead(worker):
     """The worker sees no GPU here, as a CPU build would not."""
     outcome = run(worker, trial(worker.framework), device="gpu")

@@ -99,8 +99,9 @@ def test_onednns_arithmetic_is_told_by_its_rounding(found):
     """A processor may not have what its switch allows: what is seen is what was computed."""
     assert [found["rounded"][bits][0] for bits in ("23", "10", "7")] == ["fp32", "tf32", "bf16"]
     assert found["rounded"]["7"][1] == "of 23 bits of a fraction, a convolution kept 7 and a product 7"
-    assert seen(found, "bf16 math")["math_mode"] in ("fp32", "bf16")
-    assert apart(found, "bf16 math", "plain") > 0  # other kernels, whatever they round to
+    ran = seen(found, "bf16 math")["math_mode"]
+    assert ran in ("fp32", "bf16")
+    assert ran == "fp32" or apart(found, "bf16 math", "plain") > 0
 
 
 def test_the_scope_of_the_compiler_is_what_it_made_graphs_of(found):

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from trainspeed.core.levers.lever import OFF, ON, Level, Lever, LeverKind, Numbers, Setting
 
 ALL_CORES: Setting = ("threads", "all")  # one process on every core that it may use
@@ -24,6 +27,15 @@ MALLOC_THRESHOLDS = {
     "MALLOC_MMAP_THRESHOLD_": str(MMAP_THRESHOLD_BYTES),
     "MALLOC_TRIM_THRESHOLD_": str(64 * 2**20),
 }
+
+
+def plain_values(machine: Mapping[str, Any]) -> dict[str, str]:
+    """Return lever -> the value that a plain script has on a machine by itself, where machines differ in it.
+
+    Args:
+        machine: As `trainspeed.sensors.machine.detect_machine` returns it; one that does not say it has oneDNN on.
+    """
+    return {"onednn": OFF if machine.get("onednn_by_itself") is False else ON}
 
 
 def half_of(threads: int) -> int:
@@ -139,18 +151,19 @@ LEVERS = (
         words="oneDNN",
         frameworks=("tensorflow",),
         devices=("cpu",),
-        values=(OFF,),
-        valued={OFF: "without oneDNN"},
-        default="on",
+        values=(OFF, ON),
+        valued={OFF: "without oneDNN", ON: "oneDNN"},
+        default="on where the processor has VNNI, bf16 or AMX; off on others, where it is a switch",
         numbers=Numbers.ROUNDING,
         level=Level.ENVIRONMENT,
         kind=LeverKind.ALREADY_ON,
+        kind_of={ON: LeverKind.SWITCH},
         conflicts={"compile": (ON,)},
         missing={
             "torch": "PyTorch's convolutions on a CPU have no other implementation worth the name",
             "jax": "its build has no oneDNN: XLA takes --xla_cpu_use_onednn and does nothing with it",
         },
-        environment={OFF: {"TF_ENABLE_ONEDNN_OPTS": "0"}},
+        environment={OFF: {"TF_ENABLE_ONEDNN_OPTS": "0"}, ON: {"TF_ENABLE_ONEDNN_OPTS": "1"}},
         evidence="name of a convolution in the graph that TensorFlow runs",
         source="https://github.com/tensorflow/tensorflow/issues/56350",
     ),

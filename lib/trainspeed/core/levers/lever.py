@@ -72,6 +72,7 @@ class Lever:
         numbers_of: Value -> the same, of that value alone.
         level: See `Level`.
         kind: See `LeverKind`.
+        kind_of: Value -> the same, of that value alone, where a plain script has it on some machines only.
         of_field: Whether it is a field of a trial.
         needs: Other lever -> values of it, one of which a trial must have.
         conflicts: Other lever -> values of it that a trial must not have; none named: any but its default.
@@ -97,6 +98,7 @@ class Lever:
     numbers_of: Mapping[str, Numbers] = field(default_factory=dict)
     level: Level = Level.BUILD
     kind: LeverKind = LeverKind.SWITCH
+    kind_of: Mapping[str, LeverKind] = field(default_factory=dict)
     of_field: bool = False
     needs: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     conflicts: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
@@ -118,6 +120,10 @@ class Lever:
     def numbers_with(self, value: str | None) -> Numbers:
         """Return what it does to the numbers at a value."""
         return self.numbers_of.get(value, self.numbers)
+
+    def kind_with(self, value: str) -> LeverKind:
+        """Return which way it is pulled to come to a value."""
+        return self.kind_of.get(value, self.kind)
 
     def named(self, value: str) -> str:
         """Return what it is called with a value."""

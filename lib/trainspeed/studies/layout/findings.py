@@ -102,6 +102,22 @@ def executed_layout_sentences(runs: Sequence[Run]) -> list[str]:
     return sentences
 
 
+def missing_layout_sentences(runs: Sequence[Run]) -> list[str]:
+    """Return, for each framework that trained in one layout and cannot train in the other here, why."""
+    sentences = []
+    for framework in FRAMEWORKS:
+        own = [run for run in runs if run.trial.framework == framework]
+        trained = {run.trial.layout for run in own if run.status is Status.OK}
+        lacking = [run for run in own if run.trial.layout not in trained and run.status is Status.UNSUPPORTED]
+        if len(trained) == 1 and lacking:
+            name, layout = NAMES[framework], lacking[0].trial.layout
+            sentences.append(
+                f"**{name}** cannot train with {layout} here, so that there is nothing to compare: "
+                f"{escape(lacking[0].reason)}."
+            )
+    return sentences
+
+
 def layers_by_model(runs: Sequence[Run]) -> dict[str, dict[str, Sequence]]:
     """Return "framework, model" -> layout -> layer table, of the runs that recorded one."""
     tables: dict[str, dict[str, Sequence]] = defaultdict(dict)

@@ -10,12 +10,12 @@ from itertools import product
 from typing import Any
 
 from trainspeed.conduct.context import current, recorded
-from trainspeed.conduct.machine import cores_here, devices_here, gpu_bytes_here
+from trainspeed.conduct.machine import cores_here, devices_here, gpu_bytes_here, machine_here
 from trainspeed.conduct.plan import Plan, TrialSet, planner
 from trainspeed.core.errors import UserError, check_some, check_whole
 from trainspeed.core.format import NAMES, model_of
 from trainspeed.core.levers.feeding import batch_ladder, loader_ladder
-from trainspeed.core.levers.host import ALL_CORES, AS_SET, THREAD_VARIABLES
+from trainspeed.core.levers.host import ALL_CORES, AS_SET, THREAD_VARIABLES, plain_values
 from trainspeed.core.levers.lever import Setting
 from trainspeed.core.levers.registry import chosen_levers
 from trainspeed.core.library_model import find_library_model, is_library_model
@@ -92,6 +92,7 @@ def plan_switches(
     count, kind = devices_here(STUDY)
     gpu_bytes = gpu_bytes_here(STUDY) if kind == "GPU" else None
     cores = cores_here(STUDY)
+    plain = plain_values(machine_here(STUDY))
     context = current()
     drawn = recorded(STUDY, context, may_be_empty=True).runs if context.render_from else ()
     if not drawn:
@@ -120,6 +121,7 @@ def plan_switches(
                 levers,
                 cores=cores,
                 gpu_bytes=gpu_bytes,
+                plain=plain,
             ),
             confirm_blocks=confirm_blocks,
             slow_blocks=already_on,

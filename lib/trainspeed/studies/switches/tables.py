@@ -60,7 +60,7 @@ def aside_table(found: Sequence[Findings]) -> Styler | None:
         | {
             "lever": switch.entry.words,
             "class": str(switch.numbers),
-            "it is": KINDS[switch.entry.kind],
+            "it is": KINDS[switch.entry.kind_with(switch.value)],
             "name": switch.lever,
         }
         for one in found

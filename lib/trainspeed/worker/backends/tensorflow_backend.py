@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 
 os.environ["KERAS_BACKEND"] = "tensorflow"
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
@@ -26,7 +27,14 @@ from trainspeed.worker.levers import tensorflow_levers
 from trainspeed.worker.levers.hook import Levers
 from trainspeed.worker.precision import arithmetic_of, check_precision, tf32_flag, tf32_work
 from trainspeed.worker.reach import Build, reach
+from trainspeed.worker.timing import Another
 
+# What TensorFlow says of a convolution, a pooling or a normalisation of its own, without oneDNN and XLA, on a CPU.
+ONE_LAYOUT = re.compile(r"only supports? .*NHWC")
+NO_CHANNELS_FIRST = (
+    "TensorFlow has channels_first on a CPU only with XLA (compile = true) or with oneDNN, which is off here: "
+    "TF_ENABLE_ONEDNN_OPTS=1 switches it on"
+)
 FORWARD_CONVOLUTIONS = ("Conv2D", "_FusedConv2D", "_MklNativeConv2D", "_MklNativeFusedConv2D")
 
 
@@ -34,6 +42,14 @@ class TensorFlowTraining(KerasTraining):
     """Keras's training on TensorFlow, compiled by XLA or as a graph."""
 
     hooks = tensorflow_levers.HOOKS
+
+    def train(self, another: Another) -> tuple[float, ...]:
+        try:
+            return super().train(another)
+        except tf.errors.OpError as problem:
+            if self.trial.layout == "channels_first" and ONE_LAYOUT.search(str(problem)):
+                raise Unsupported(NO_CHANNELS_FIRST) from problem
+            raise
 
     def synchronize(self) -> None:
         tf.test.experimental.sync_devices()
