@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import gc
 import os
 import signal
 from collections.abc import Iterable, Iterator, Sequence
@@ -180,6 +181,13 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> object:
 
     config.option.loadscopereorder = False
     return Scheduling(config, log)
+
+
+def pytest_collection_finish() -> None:
+    """Look for garbage seldom, and not among thousands of tests: that took a twelfth of the time."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(50_000, 50, 100)
 
 
 def pytest_configure() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from enum import StrEnum
+from functools import cache
 from statistics import median
 from typing import Any
 
@@ -64,6 +65,7 @@ class Role(StrEnum):
     PLAIN_AGAIN = "plain again"  # the plain trial of those blocks once more: half of an A/A control
 
     @classmethod
+    @cache  # a search asks for it of each of its runs at every step
     def of(cls, label: str) -> Role:
         """Return the role of a label; a label that is no role's is read as a recipe's step."""
         if label in cls._value2member_map_:

@@ -20,7 +20,10 @@ FORM = "must be name=value, such as 'optimizer=fused'."
 
 def check_setting(name: object, value: object) -> None:
     """Raise a UserError, with a suggestion, where there is no such lever or it has no such value."""
-    if name in LEVERS and LEVERS[name].of_field:
+    lever = LEVERS.get(name)
+    if lever and not lever.of_field and value in lever.values:
+        return
+    if lever and lever.of_field:
         raise UserError("lever", name, f"is a field of a trial: give {name} its value there.", form=NAME_FORM)
     check_name("lever", name, [lever.name for lever in LEVERS.values() if not lever.of_field])
     check_name(f"value of the lever {name!r}", value, LEVERS[name].values)
