@@ -14,8 +14,10 @@ from cases import ROUNDS, SETS, SHORT_TURN_EPOCHS, SHORT_TURN_S, SMALL, as_ours,
 from ours import Ours
 from programs import Bare, Program
 from trainspeed.conduct.machine import find_interpreter
+from trainspeed.core.levers.host import plain_values
 from trainspeed.core.levers.lever import Setting
 from trainspeed.judge.verdict import MIN_BLOCKS, Judgement, judge
+from trainspeed.sensors.machine import detect_machine
 
 HERE = Path(__file__).parent
 AGREE = 0.03  # between what both say that a lever is worth
@@ -86,6 +88,7 @@ CASES = (
         turn_epochs=SLOWED_EPOCHS,
         **SHORT,
     ),
+    LeverCase(framework="tensorflow", setting=("onednn", "on"), environment={"TF_ENABLE_ONEDNN_OPTS": "1"}),
     LeverCase(framework="torch", setting=("optimizer", "fused"), extras=("fused",)),
     LeverCase(framework="torch", setting=("sync_every_step", "on"), extras=("sync",)),
 )
@@ -94,13 +97,18 @@ CASES = (
 def parts(
     measure: Callable[..., dict[str, list[float]]], sets: int = SETS
 ) -> dict[str, Callable[[], list[str]]]:
-    """Return name -> what measures a lever and returns its row.
+    """Return name -> what measures a lever and returns its row; none of a value that a script has here by itself.
 
     Args:
         measure: `run.turns_of`.
         sets: Of fresh processes.
     """
-    known = [case for case in CASES if find_interpreter(case.framework)]
+    plain = plain_values(detect_machine())
+    known = [
+        case
+        for case in CASES
+        if find_interpreter(case.framework) and plain.get(case.setting[0]) != case.setting[1]
+    ]
     return {f"lever {case.name}": partial(_rows, case, measure, sets) for case in known}
 
 

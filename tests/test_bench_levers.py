@@ -71,6 +71,14 @@ def test_bare_scripts_allocate_memory_as_our_runs_do(levers, monkeypatch, mode, 
     assert {*programs["ours"]._trial.levers} == settings
 
 
+@pytest.mark.parametrize(("by_itself", "value"), [(True, "off"), (False, "on")])
+def test_onednn_is_measured_the_way_that_changes_something_here(levers, monkeypatch, by_itself, value):
+    monkeypatch.setattr(levers, "detect_machine", lambda: {"onednn_by_itself": by_itself})
+    monkeypatch.setattr(levers, "find_interpreter", lambda framework: framework)
+
+    assert [name for name in levers.parts(None) if "onednn" in name] == [f"lever tensorflow: onednn={value}"]
+
+
 def test_a_call_of_several_steps_is_measured_where_a_step_is_cheap(levers):
     several = case(levers, ("steps_per_call", "8")).programs(rounds=2)
     numbers = several["bare with it"]._command[-5:]

@@ -21,7 +21,7 @@ def found():
     own = {name: text for name, text in os.environ.items() if not name.startswith("RAY_")}
     with tempfile.TemporaryDirectory(dir="/tmp", prefix="r") as folder:  # its sockets need short paths
         command = [sys.executable, str(probe), folder]
-        done = subprocess.run(command, env=own, capture_output=True, text=True, timeout=180)
+        done = subprocess.run(command, env=own, capture_output=True, text=True, timeout=400)
     assert done.returncode == 0, done.stderr[-3000:]
     return json.loads(done.stdout.splitlines()[-1])
 
