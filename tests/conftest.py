@@ -184,7 +184,7 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> object:
 
 
 def pytest_collection_finish() -> None:
-    """Look for garbage seldom, and not among thousands of tests: that took a twelfth of the time."""
+    """Look for garbage seldom, and not among thousands of tests: that takes time."""
     gc.collect()
     gc.freeze()
     gc.set_threshold(50_000, 50, 100)

@@ -27,9 +27,8 @@ OFFLINE |= {"https_proxy": NOWHERE, "HTTPS_PROXY": NOWHERE}
 # Programs that run a few times take longer to optimise than that saves. XLA's newer emitters make twice as much code.
 XLA_FLAGS = "--xla_cpu_use_fusion_emitters=false --xla_llvm_disable_expensive_passes=true"
 QUICK_COMPILER = {"XLA_FLAGS": f"{XLA_FLAGS} --xla_backend_optimization_level=0"}
-ONEDNN = {
-    "TF_ENABLE_ONEDNN_OPTS": "1"
-}  # not every processor has TensorFlow train with channels_first without it
+# Without it TensorFlow cannot train with channels_first, and some processors have it off.
+ONEDNN = {"TF_ENABLE_ONEDNN_OPTS": "1"}
 SMALL = {"model": "cnn10", "layout": "channels_last", "batch_size": 8, "images_per_epoch": 16}
 SMALL |= {"epochs": 3, "image_size": 8, "dataset": "digits"}
 

@@ -209,7 +209,7 @@ def main(arguments: list[str] | None = None) -> int:
     remember_cores()  # OpenMP may keep the thread that loads it to one
     try:
         started = time.monotonic()
-        gc.disable()  # of what is imported nothing is garbage, and to look for it takes a tenth of the time
+        gc.disable()  # what is imported is no garbage, and to look for some takes time
         backend = backends.load_backend(options.backend)
         gc.enable()
         import_s = time.monotonic() - started

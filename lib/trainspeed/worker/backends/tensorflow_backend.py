@@ -29,10 +29,10 @@ from trainspeed.worker.precision import arithmetic_of, check_precision, tf32_fla
 from trainspeed.worker.reach import Build, reach
 from trainspeed.worker.timing import Another
 
-# What TensorFlow says of a convolution, a pooling or a normalisation of its own, without oneDNN and XLA, on a CPU.
+# What TensorFlow says of its own operations on a CPU, such as the gradients of a convolution.
 ONE_LAYOUT = re.compile(r"only supports? .*NHWC")
 NO_CHANNELS_FIRST = (
-    "TensorFlow has channels_first on a CPU only with XLA (compile = true) or with oneDNN, which is off here: "
+    "TensorFlow trains with channels_first on a CPU only with XLA (compile = true) or with oneDNN, which is off here: "
     "TF_ENABLE_ONEDNN_OPTS=1 switches it on"
 )
 FORWARD_CONVOLUTIONS = ("Conv2D", "_FusedConv2D", "_MklNativeConv2D", "_MklNativeFusedConv2D")
