@@ -18,13 +18,7 @@ from fake_conv2d import Buggy, behaving
 from fake_runs import FakeRun
 from trainspeed.conduct.forked_run import RunOutcome
 from trainspeed.conduct.turn_plan import places_of
-from trainspeed.conduct.turns import (
-    ROUNDS,
-    Turns,
-    measure_in_turns,
-    orders,
-    turn_of_calls,
-)
+from trainspeed.conduct.turns import ROUNDS, Turns, measure_in_turns, orders, turn_of_calls
 from trainspeed.conduct.worker_process import WorkerProcess
 from trainspeed.core.result import Failure
 from trainspeed.core.run import Status
@@ -72,7 +66,13 @@ def request(behaviour: str | None = None, **changes) -> Request:
 
 
 @pytest.fixture
-def worker():
+def no_more_rounds(monkeypatch):
+    """What else runs on this machine would add rounds where a turn of a made-up epoch takes a tenth of a second."""
+    monkeypatch.setattr("trainspeed.conduct.turns.MORE_ROUNDS", 0)
+
+
+@pytest.fixture
+def worker(no_more_rounds):
     path = os.pathsep.join([str(TESTS), str(TESTS.parent / "lib")])
     with closing(WorkerProcess(sys.executable, "fake_backend", environment={"PYTHONPATH": path})) as process:
         yield process
@@ -241,7 +241,7 @@ def test_an_arm_that_is_killed_at_rest_ends_alone(worker):
 
 
 @pytest.fixture
-def convolver():
+def convolver(no_more_rounds):
     path = os.pathsep.join([str(TESTS), str(TESTS.parent / "lib")])
     with closing(WorkerProcess(sys.executable, "fake_conv2d", environment={"PYTHONPATH": path})) as process:
         yield process
