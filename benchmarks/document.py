@@ -26,11 +26,13 @@ def put(path: Path, introduction: str, sections: Sequence[str], order: Sequence[
     """Write sections into the document, each in place of the one of its name; the others stay.
 
     Args:
-        order: Names of the sections in the order in which they are wanted; others come last.
+        order: Names of the sections in the order in which they are wanted; others stay behind those that they follow.
     """
     known = {_name(text): text for text in _read(path)} | {_name(text): text for text in sections}
-    places = {name: place for place, name in enumerate(order)}
-    names = sorted(known, key=lambda name: places.get(name, len(places)))
+    places, last = {name: place for place, name in enumerate(order)}, -1
+    for name in known:  # such as a part that only another machine can measure
+        last = places.setdefault(name, last)
+    names = sorted(known, key=places.__getitem__)
     path.write_text("\n".join([introduction, *(known[name] for name in names)]))
 
 

@@ -176,7 +176,12 @@ def work_of(case: Case) -> str:
 def about(part: str, machine: dict, cases: Sequence[Case]) -> str:
     """Return when and where a part was measured, and of which work."""
     gpus = ", ".join(gpu["name"] for gpu in machine["gpus"]) or "no GPU"
-    stamp = f"{datetime.now(UTC):%Y-%m-%d}, {machine['cpu']}, {machine['cores']['logical']} cores, {gpus}, "
+    best = (
+        f" ({machine['cpu_flags'][-1]})" if machine["cpu_flags"] else ""
+    )  # several processors have one name
+    stamp = (
+        f"{datetime.now(UTC):%Y-%m-%d}, {machine['cpu']}{best}, {machine['cores']['logical']} cores, {gpus}, "
+    )
     work = [work_of(case) for case in cases if case.name == part]
     return " ".join([f"{stamp}{machine['os']}.", *work])
 

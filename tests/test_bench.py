@@ -227,16 +227,16 @@ def test_a_neighbour_is_busy_for_a_third_of_the_time_in_bursts_of_every_length()
 
 def test_a_part_that_is_measured_anew_leaves_the_others(tmp_path):
     document, path = load("document"), tmp_path / "benchmarks.md"
-    first = [document.section(name, "Monday.", [f"| {name} | 1 | | |"]) for name in ("one", "three", "old")]
+    first = [document.section(name, "Monday.", [f"| {name} | 1 | | |"]) for name in ("one", "old", "three")]
     document.put(path, "# Title\n", first, ["one", "two", "three"])
     again = [document.section(name, "Tuesday.", [f"| {name} | 2 | | |"]) for name in ("two", "three")]
     document.put(path, "# New title\n", again, ["one", "two", "three"])
     lines = path.read_text().splitlines()
 
     assert lines[0] == "# New title"
-    assert [line for line in lines if line.startswith("## ")] == ["## one", "## two", "## three", "## old"]
+    assert [line for line in lines if line.startswith("## ")] == ["## one", "## old", "## two", "## three"]
     assert [line for line in lines if line.startswith("| ")][1::2] == [
-        f"| {name} | {value} | | |" for name, value in (("one", 1), ("two", 2), ("three", 2), ("old", 1))
+        f"| {name} | {value} | | |" for name, value in (("one", 1), ("old", 1), ("two", 2), ("three", 2))
     ]
 
 

@@ -10,6 +10,7 @@ GPU = {"name": "NVIDIA A", "uuid": "0123", "memory_bytes": 80 * 10**9, "power_li
 HERE = {
     "device": "gpu",
     "cpu": "Test CPU",
+    "cpu_flags": ["avx2", "avx512f"],
     "cores": {"physical": 8, "logical": 16, "quota": None},
     "gpus": [GPU],
     "driver": "580.65",
@@ -23,6 +24,7 @@ HERE = {
         ({"driver": "550.54"}, "NVIDIA driver", "580.65", "550.54"),
         ({"driver": None}, "NVIDIA driver", "580.65", "none"),
         ({"cpu": "Other CPU"}, "CPU", "Test CPU", "Other CPU"),
+        ({"cpu_flags": ["avx2"]}, "CPU instructions", "avx2, avx512f", "avx2"),
         ({"device": "cpu"}, "trained on", "GPU", "CPU, one core per device"),
         (
             {"cores": {"physical": 8, "logical": 16, "quota": 2.0}},

@@ -15,6 +15,7 @@ FACTS = {
     "device": "trained on",
     "gpus": "GPUs",
     "cpu": "CPU",
+    "cpu_flags": "CPU instructions",  # a virtual machine's processor may have the same name as a much slower one
     "cores": "cores",
     "driver": "NVIDIA driver",
 }

@@ -77,6 +77,16 @@ def test_another_processor_is_another_machine_and_the_first_one_is_known_again()
     assert changes_text(named[3].all_changes) == "PyTorch 2.15 → 2.16", "against its own session before"
 
 
+def test_a_processor_of_the_same_name_with_other_instructions_is_another_machine():
+    """As virtual machines have: "AMD EPYC" is what they call one of 2017 and one of 2023."""
+    newer, older = (machine(cpu_flags=flags) for flags in (["avx2", "avx512f"], ["avx2"]))
+    named = sessions(day(1, machine=newer), day(2, machine=older), day(3, machine=newer))
+    assert [s.machine for s in named] == [0, 1, 0]
+    assert [(d.what, d.before, d.now) for d in named[1].new] == [
+        ("CPU instructions", "avx2, avx512f", "avx2")
+    ]
+
+
 def test_machines_of_a_fleet_with_other_names_are_other_machines_unless_their_gpus_tell():
     def on(node, uuid):
         gpu = {"name": "A", "uuid": uuid, "memory_bytes": 1, "power_limit_w": 300.0}

@@ -28,7 +28,6 @@ PARTS = (
     "system",
     "clock governor",
     "huge pages",
-    "CPU instructions",
     MEMORY,
     "interconnect",
     "in a container",
