@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from study_data import make_run
-from trainspeed.conduct.resumed import check_same_machine
+from trainspeed.conduct.resumed import check_same_machine, of_machines_alike
 from trainspeed.core.errors import UserError
 from trainspeed.core.files import append_text
 from trainspeed.core.runs import elapsed_s, machines_of
@@ -70,6 +70,16 @@ def test_a_session_goes_on_with_other_gpus_of_the_same_kind_on_another_node_only
     ):
         with pytest.raises(UserError, match="this session was begun on another system"):
             check_same_machine(begun, machine, node)
+
+
+def test_what_earlier_runs_took_tells_of_machines_that_are_alike_only():
+    here = machine_of("u1")
+    alike = [run_at("a-2", 0, machine=machine_of("u2")), run_at(None, 0, machine=here), make_run(machine={})]
+    others = [{"name": "NVIDIA H100"}, {"power_limit_w": 200.0}]
+    others = [run_at(None, 0, machine=machine_of("u1", **changed)) for changed in others]
+    others.append(run_at(None, 0, machine=here | {"cpu": "y"}))
+
+    assert of_machines_alike([*alike, *others], here) == alike
 
 
 def test_equal_nodes_are_one_system_and_others_are_not():

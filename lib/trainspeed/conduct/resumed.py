@@ -1,6 +1,7 @@
 """Whether a session that was interrupted may go on here: with the machine and the versions that it was begun with.
 
 Arms of one block are compared, and blocks with one another: what changed meanwhile would pass for their difference.
+What runs of earlier sessions took tells of this machine only where theirs was like it.
 """
 
 from __future__ import annotations
@@ -43,6 +44,19 @@ def check_same_machine(runs: Iterable[Run], machine: Mapping[str, Any], node: st
         equal_nodes = None not in (where, node) and where != node
         differences += machine_differences(before, machine, equal_nodes=equal_nodes)
     _check(differences)
+
+
+def of_machines_alike(runs: Iterable[Run], machine: Mapping[str, Any]) -> list[Run]:
+    """Return the runs that were measured on a machine like this one, which alone tell how long a trial takes here.
+
+    Args:
+        machine: This one, as in the ledger.
+    """
+    runs = [*runs]
+    alike = [
+        known for _, known in machines_of(runs) if not machine_differences(known, machine, equal_nodes=True)
+    ]
+    return [run for run in runs if not run.machine or run.machine in alike]
 
 
 def check_same_versions(runs: Iterable[Run], framework: str, versions: Mapping[str, str]) -> None:

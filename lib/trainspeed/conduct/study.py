@@ -30,7 +30,7 @@ from trainspeed.conduct.machine import devices, devices_here, with_data_sets
 from trainspeed.conduct.monitoring import monitoring
 from trainspeed.conduct.plan import Plan, Planned, TrialSet, check_devices, most_cores, still_to_do
 from trainspeed.conduct.progress import Progress, shown_progress
-from trainspeed.conduct.resumed import check_same_machine, check_same_versions
+from trainspeed.conduct.resumed import check_same_machine, check_same_versions, of_machines_alike
 from trainspeed.conduct.runner import Runner
 from trainspeed.conduct.start import imports_are_timed, start_worker
 from trainspeed.conduct.timetable import GRACE, Timetable
@@ -120,7 +120,7 @@ class _Measuring:
         context, begun_s = self._context, time.monotonic()
         gpus = self._machine.get("gpus", ()) if self._device == "gpu" else ()
         lacks = partial(shortage, allowance_bytes=allowance_bytes(), gpus=gpus)
-        self._pace = Pace(self._known, self._device, turn_s, lacks)
+        self._pace = Pace(of_machines_alike(self._known, self._machine), self._device, turn_s, lacks)
         names, sets = zip(*self._plan.named_sets, strict=True) if self._plan.sets else ((), ())
         groups = self._groups(sets, names)
         planned = [run for group in groups for block in group.blocks for run in block]
