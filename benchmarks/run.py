@@ -176,14 +176,10 @@ def work_of(case: Case) -> str:
 def about(part: str, machine: dict, cases: Sequence[Case]) -> str:
     """Return when and where a part was measured, and of which work."""
     gpus = ", ".join(gpu["name"] for gpu in machine["gpus"]) or "no GPU"
-    best = (
-        f" ({machine['cpu_flags'][-1]})" if machine["cpu_flags"] else ""
-    )  # several processors have one name
-    stamp = (
-        f"{datetime.now(UTC):%Y-%m-%d}, {machine['cpu']}{best}, {machine['cores']['logical']} cores, {gpus}, "
-    )
-    work = [work_of(case) for case in cases if case.name == part]
-    return " ".join([f"{stamp}{machine['os']}.", *work])
+    best = "".join(f" ({flag})" for flag in machine["cpu_flags"][-1:])  # several processors have one name
+    cores = f"{machine['cores']['logical']} cores"
+    facts = f"{datetime.now(UTC):%Y-%m-%d}", f"{machine['cpu']}{best}", cores, gpus, f"{machine['os']}."
+    return " ".join([", ".join(facts), *(work_of(case) for case in cases if case.name == part)])
 
 
 def options(arguments: Sequence[str]) -> argparse.Namespace:

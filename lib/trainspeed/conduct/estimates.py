@@ -1,6 +1,6 @@
 """How long a run may take and how much memory, before it is measured. Rough, and runs nothing.
 
-Runs of the same trial in the ledger tell the time better.
+Earlier runs of the same trial tell the time better.
 """
 
 from __future__ import annotations

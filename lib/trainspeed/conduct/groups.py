@@ -121,7 +121,7 @@ class Pace:
     """How long a block of a group takes: as its blocks took so far, or those of its framework against their estimates.
 
     Args:
-        known: Runs of earlier sessions.
+        known: Runs of earlier sessions, on a machine like this one.
         device: "gpu" or "cpu".
         turn_s: As of `study.measure`.
         shortage: Returns what memory a trial lacks; None where it fits. What does not is not run.

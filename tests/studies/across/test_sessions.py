@@ -78,7 +78,7 @@ def test_another_processor_is_another_machine_and_the_first_one_is_known_again()
 
 
 def test_a_processor_of_the_same_name_with_other_instructions_is_another_machine():
-    """As virtual machines have: "AMD EPYC" is what they call one of 2017 and one of 2023."""
+    """As virtual machines have: "AMD EPYC" is what they call one with AVX-512 and one without."""
     newer, older = (machine(cpu_flags=flags) for flags in (["avx2", "avx512f"], ["avx2"]))
     named = sessions(day(1, machine=newer), day(2, machine=older), day(3, machine=newer))
     assert [s.machine for s in named] == [0, 1, 0]
