@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 # Name -> further arguments of the script. The search has bf16 among its levers, and so have these.
@@ -22,7 +22,11 @@ NOT_COMPILED = {
 }
 WORK = {"batch_size": 16, "image_size": 16, "images_per_epoch": 64}  # as quick has it
 ZOO_WORK = {"batch_size": 16, "image_size": 32, "images_per_epoch": 32}
-BEST_S, SEEDS_S, ZOO_S = 600.0, 200.0, 220.0  # seconds of a search; of the first, compilers are levers
+BEST_S, ZOO_S = 600.0, 220.0  # seconds of a search; of the first, compilers are levers
+SEEDS_S = {
+    "torch": 200.0,
+    "tensorflow": 600.0,
+}  # a run of TensorFlow takes twice as long to begin, and an epoch too
 # With PyTorch's compiler: a run with it takes four times as long as another one, and it brings 2 to 4 %, where blocks
 # scatter by as much: in 15 minutes there were seven of them beside the rest, which kept it in some searches and not in
 # others. On made-up machines that scatter so, one that brings 3.5 % is kept in 55 of 60 searches of 10 minutes, or 29
@@ -30,6 +34,8 @@ BEST_S, SEEDS_S, ZOO_S = 600.0, 200.0, 220.0  # seconds of a search; of the firs
 COMPILER_S = 1800.0
 # PyTorch's levers that do not add half a minute to each run, as torch.compile does.
 QUICK_LEVERS = ("layout", "precision", "optimizer", "flush_denormal", "math_mode")
+# TensorFlow's without XLA, which takes as long.
+QUICK_OF_TENSORFLOW = ("layout", "precision", "steps_per_call", "pure_bf16", "uint8")
 ZOO_LIMIT_S = 720.0  # of a model of a library, its search among them
 # Sets of fresh processes, each with luck of its own; `best` drops the slower scripts by a set before these, which
 # counts for nothing else.
@@ -75,8 +81,15 @@ JOBS = {
     "tensorflow": Job(
         framework="tensorflow",
         script="best_tensorflow.py",
-        levers=("layout", "precision", "compile", "steps_per_call", "pure_bf16", "uint8"),
+        levers=(*QUICK_OF_TENSORFLOW, "compile"),
         sets=BEST_SETS,
+    ),
+}
+# Those that are searched twice, with two seeds.
+SEEDS_JOBS = {
+    "torch": replace(JOBS["torch"], levers=QUICK_LEVERS, search_s=SEEDS_S["torch"], sets=SETS),
+    "tensorflow": replace(
+        JOBS["tensorflow"], levers=QUICK_OF_TENSORFLOW, search_s=SEEDS_S["tensorflow"], sets=SETS
     ),
 }
 OF_ZOO: Mapping[str, Any] = {

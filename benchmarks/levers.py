@@ -92,7 +92,6 @@ CASES = (
         framework="tensorflow",
         setting=("onednn", "on"),
         environment={"TF_ENABLE_ONEDNN_OPTS": "1"},
-        **SHORT,
     ),
     LeverCase(framework="torch", setting=("optimizer", "fused"), extras=("fused",)),
     LeverCase(framework="torch", setting=("sync_every_step", "on"), extras=("sync",)),

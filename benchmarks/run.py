@@ -51,7 +51,7 @@ ENOUGH = 0.98  # of the bare script's throughput
 SHORT_RUNS = 6  # for the start-up
 START_S = 0.3
 MONITOR_SETS, MONITOR_ROUNDS = 12, 4
-OF_SETS = ("lever ", "best ", "seeds", "zoo ")  # parts of many sets of processes, or of searches
+OF_SETS = ("lever ", "best ", "seeds ", "zoo ")  # parts of many sets of processes, or of searches
 INTRODUCTION = f"""# Benchmarks of Trainspeed itself
 
 Written by `make bench`; `python benchmarks/run.py` followed by a part's name measures that part anew and leaves the \
@@ -221,8 +221,7 @@ def main(arguments: Sequence[str]) -> int:
     parts |= {case.name: partial(against_bare, case) for case in cases} | protocol.parts(settings)
     parts |= levers.parts(turns_of, asked.sets or SETS) | links.parts() | ray_node.parts(settings)
     amount = searches.Amount(sets=asked.sets, search_s=asked.search_s, resume=asked.resume)
-    parts |= searches.parts(turns_of, amount) | {"seeds": partial(searches.seeds, turns_of, amount)}
-    parts |= {"worlds": worlds.rows}
+    parts |= searches.parts(turns_of, amount) | {"worlds": worlds.rows}
     wanted = {
         name: part
         for name, part in parts.items()

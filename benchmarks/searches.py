@@ -7,14 +7,14 @@ import math
 import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 from functools import partial, reduce
 from pathlib import Path
 
 from bounds import met
 from cases import SHORT_TURN_S, as_ours, huge_pages
-from jobs import JOBS, QUICK_LEVERS, SEEDS_S, SETS, ZOO_JOBS, Job
+from jobs import JOBS, SEEDS_JOBS, ZOO_JOBS, Job
 from levers import ratio
 from ours import Ours
 from programs import Bare, Program
@@ -68,15 +68,20 @@ USUAL = Amount()
 
 
 def parts(measured: Measure, amount: Amount = USUAL) -> dict[str, Callable[[], list[str]]]:
-    """Return name -> what measures the best of a search, of our model or of one of a library, and returns its rows.
+    """Return name -> what measures a search, of our model or of one of a library, and returns its rows.
 
     Args:
         measured: `run.turns_of`.
     """
     jobs = {f"best {name}": job for name, job in JOBS.items()}
     jobs |= {f"zoo {name}": job for name, job in ZOO_JOBS.items()}
-    there = {name: job for name, job in jobs.items() if find_interpreter(job.framework)}
-    return {name: partial(_best_of, job, measured, amount) for name, job in there.items()}
+    of = {name: (_best_of, job) for name, job in jobs.items()}
+    of |= {f"seeds {name}": (_of_two_seeds, job) for name, job in SEEDS_JOBS.items()}
+    return {
+        name: partial(rows, job, measured, amount)
+        for name, (rows, job) in of.items()
+        if find_interpreter(job.framework)
+    }
 
 
 def search(job: Job, *, seed: int, budget_s: float, resume: bool = False) -> Findings:
@@ -178,26 +183,22 @@ def _against(
     ]
 
 
-def seeds(measured: Measure, amount: Amount = USUAL) -> list[str]:
-    """Return the rows on two searches that differ in their seed alone, which are timed where they kept different sets.
-
-    Args:
-        measured: `run.turns_of`.
-    """
-    job, budget_s = replace(JOBS["torch"], levers=QUICK_LEVERS), amount.search_s or SEEDS_S
+def _of_two_seeds(job: Job, measured: Measure, amount: Amount) -> list[str]:
+    """Return the rows on two searches with different seeds, which are timed where they kept different sets."""
+    budget_s = amount.search_s or job.search_s
     one, two = (search(job, seed=seed, budget_s=budget_s, resume=amount.resume) for seed in SEEDS)
     claims = [
-        f"| torch: what the search with seed {seed} kept ({_kept(found)}) / plain, as it claims | "
+        f"| {job.name}: what the search with seed {seed} kept ({_kept(found)}) / plain, as it claims | "
         f"{_claimed(found)} | printed | |"
         for seed, found in zip(SEEDS, (one, two), strict=True)
     ]
     if one.best.spec == two.best.spec:
-        return [*claims, "| torch: two searches kept the same set | yes | printed | |"]
+        return [*claims, f"| {job.name}: two searches kept the same set | yes | printed | |"]
     trials = {"plain": one.start, "one": one.best, "two": two.best}
-    seconds = measured(partial(_programs, job, trials), sets=amount.sets or SETS, **TURNS)
+    seconds = measured(partial(_programs, job, trials), sets=amount.sets or job.sets, **TURNS)
     agreement = judge(seconds["one"], seconds["two"])
     gains = [
-        f"| torch: the same with seed {seed}, measured anew | {ratio(judge(seconds['plain'], seconds[name]))} | "
+        f"| {job.name}: the same with seed {seed}, measured anew | {ratio(judge(seconds['plain'], seconds[name]))} | "
         "printed | |"
         for name, seed in zip(("one", "two"), SEEDS, strict=True)
     ]
@@ -205,7 +206,7 @@ def seeds(measured: Measure, amount: Amount = USUAL) -> list[str]:
     return [
         *claims,
         *gains,
-        f"| torch: throughput of what two searches kept, the second / the first | {ratio(agreement)} | "
+        f"| {job.name}: throughput of what two searches kept, the second / the first | {ratio(agreement)} | "
         f"within {AGREE:.0%} | {within} |",
     ]
 

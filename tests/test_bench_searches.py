@@ -151,14 +151,15 @@ def apart(searches, monkeypatch):
 
 @pytest.mark.parametrize(("other", "met"), [(1.02, "yes |"), (1.05, "NO |")])
 def test_two_searches_agree_within_three_percent(apart, other, met):
-    rows = apart.seeds(measured(plain=1.3, one=1.0, two=other, **{"by hand": 0.9}))
+    rows = apart.parts(measured(plain=1.3, one=1.0, two=other, **{"by hand": 0.9}))["seeds torch"]()
     assert len(rows) == 5 and rows[-1].endswith(met)
     assert "as it claims | 1.70" in rows[0] and "1.300 (" in rows[2]
 
 
 def test_two_searches_that_kept_the_same_set_are_not_timed(searches):
-    rows = searches.seeds(lambda *_, **__: pytest.fail("it measures a setting against itself"))
-    assert rows[-1] == "| torch: two searches kept the same set | yes | printed | |"
+    parts = searches.parts(lambda *_, **__: pytest.fail("it measures a setting against itself"))
+    rows = parts["seeds tensorflow"]()
+    assert rows[-1] == "| tensorflow: two searches kept the same set | yes | printed | |"
     assert len(rows) == 3
 
 
@@ -199,6 +200,6 @@ def test_a_search_that_came_to_its_end_is_kept_for_sets_that_are_measured_anew(s
     ):
         assert searches.real_search(job, seed=seed, budget_s=seconds, resume=resume) == asked[-1:]
     assert len(asked) == 4, "those of seed 0 and 60 s that go on measured nothing"
-    fewer = replace(job, levers=searches.QUICK_LEVERS)
+    fewer = replace(job, levers=searches.SEEDS_JOBS["torch"].levers)
     assert searches.real_search(fewer, seed=0, budget_s=20, resume=True) == asked[-1:] and len(asked) == 5
     assert searches._day(job, 60) == " on 2026-11-28" and searches._day(job, 61) == ""
