@@ -53,6 +53,9 @@ def test_a_presets_time_is_for_all_notebooks_and_the_users_for_those_that_run(tm
     assert budget_of(None, [own], every, every) is None
     own.write_text("budget: 40m\n")
     assert budget_of(None, [preset, own], every, every) == 2400, "the later file says more"
+    own.write_text("budget: null\n")
+    assert budget_of(None, [preset, own], every, every) is None, "no limit, which is more than to say nothing"
+    assert budget_of("8m", [preset, own], names, every) == 480
 
 
 class Clock:

@@ -13,7 +13,7 @@ from trainspeed.core.errors import UserError
 from trainspeed.report import run
 from trainspeed.report.budget import OVERHEAD_S, Shares, check_budget
 from trainspeed.report.plan_text import plan_lines, weighed
-from trainspeed.report.request import ReportRequest
+from trainspeed.report.request import ReportRequest, new_session
 
 BLOCK_S = 10.0
 START_S = WORKERS_START_S + OVERHEAD_S
@@ -27,11 +27,11 @@ def plan_with(study: str, most: int = 15) -> StudyPlan:
 PLANS = {name: plan_with(name) for name in ("layout", "amp")}
 
 
-def timed_folder(made: Path) -> Path:
-    """Write notebooks that share a report's time."""
+def timed_folder(made: Path, own_s: float | None = None) -> Path:
+    """Write notebooks that share a report's time, with a time of their own where they are run without one."""
     folder = tiny_folder(made / "notebooks")
     for notebook in folder.glob("*.ipynb"):
-        own = '"budget_s: float | None = None  # its time\\n", "blocks: int'
+        own = f'"budget_s: float | None = {own_s}  # its time\\n", "blocks: int'
         notebook.write_text(notebook.read_text().replace('"blocks: int', own))
     return folder
 
@@ -101,6 +101,16 @@ def test_equal_machines_share_what_it_takes():
 
     assert weighed(asked, PLANS, 3).reserved_s == {"layout": shared_s}
     check_budget(2 * START_S + 15 * BLOCK_S / 3 + BLOCK_S, PLANS, asked.given_s, 3)
+
+
+def test_a_report_without_a_limit_has_none_in_any_notebook_but_what_is_asked_of_one(tmp_path):
+    folder = timed_folder(tmp_path, own_s=180.0)
+    (folder / "presets/quick.yaml").write_text("budget: 15m")
+
+    asked = new_session(folder=folder, params="{budget: null, layout: {budget_s: 70.0}}")
+
+    assert (asked.budget_s, asked.weights) == (None, {})
+    assert asked.given_s == {"amp": None, "layout": 70.0, "summary": None}
 
 
 @pytest.mark.parametrize("command", [run.report, run.plan])

@@ -61,8 +61,10 @@ def budget_of(
     """
     if asked is not None:
         return parse_budget(asked)
-    written = [text for path in files if (text := read_budget(path)) is not None]
-    return parse_budget(str(written[-1])) * len(names) / len(all_names) if written and names else None
+    written = None
+    for path in files:
+        written = read_budget(path, otherwise=written)
+    return None if written is None or not names else parse_budget(str(written)) * len(names) / len(all_names)
 
 
 def ask_for_plans(

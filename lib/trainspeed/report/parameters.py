@@ -125,9 +125,13 @@ def yaml_text(given: Path | str) -> str:
     return given.read_text(encoding="utf-8") if isinstance(given, Path) else given
 
 
-def read_budget(given: Path | str) -> str | None:
-    """Return the time that some YAML gives the whole report, as it is written; None where it gives none."""
-    return _read_yaml(given).get(BUDGET)
+def read_budget(given: Path | str, otherwise: Any = None) -> Any:
+    """Return the time that some YAML gives the whole report, as it is written: None where that is no limit.
+
+    Args:
+        otherwise: What it is where the YAML says nothing of it.
+    """
+    return _read_yaml(given).get(BUDGET, otherwise)
 
 
 def read_parameters(given: Path | str, folder: Path) -> dict[str, dict[str, Any]]:

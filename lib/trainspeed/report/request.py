@@ -112,6 +112,8 @@ def new_session(
     every = [name for name in parameters.notebook_names(folder) if name not in (*DRAWING, CHECK)]
     budget_s = budget_of(budget, files, [name for name in names if name != CHECK], every)
     sharing = [n for n in names if PARAMETER in values[n] and PARAMETER not in own.get(n, {})]
+    if budget_s is None:  # a notebook's own time is for those who run it by itself
+        values |= {name: values[name] | {PARAMETER: None} for name in sharing}
     if model is not None:
         values = {name: with_model(values[name], model) | own.get(name, {}) for name in names}
     if nodes:
