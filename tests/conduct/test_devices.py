@@ -49,6 +49,13 @@ def names(machine):
     return [one["name"] for one in machine["gpus"]]
 
 
+def test_what_a_user_has_set_is_part_of_the_machine(workstation, monkeypatch):
+    monkeypatch.setenv("NVIDIA_TF32_OVERRIDE", "0")
+    *_, machine = devices()
+    assert machine["environment"]["NVIDIA_TF32_OVERRIDE"] == "0"
+    assert "NVIDIA_TF32_OVERRIDE=0" in machine_parts(machine)["environment variables"]
+
+
 def test_the_machine_of_a_study_is_the_gpus_it_uses_in_the_order_of_use(workstation):
     device, uuids, machine = devices()
 

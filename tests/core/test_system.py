@@ -14,6 +14,7 @@ HERE = {
     "cores": {"physical": 8, "logical": 16, "quota": None},
     "gpus": [GPU],
     "driver": "580.65",
+    "environment": {},
     "os": "Debian 12",
 }
 
@@ -25,6 +26,7 @@ HERE = {
         ({"driver": None}, "NVIDIA driver", "580.65", "none"),
         ({"cpu": "Other CPU"}, "CPU", "Test CPU", "Other CPU"),
         ({"cpu_flags": ["avx2"]}, "CPU instructions", "avx2, avx512f", "avx2"),
+        ({"environment": {"OMP_NUM_THREADS": "1"}}, "environment variables", "none", "OMP_NUM_THREADS=1"),
         ({"device": "cpu"}, "trained on", "GPU", "CPU, one core per device"),
         (
             {"cores": {"physical": 8, "logical": 16, "quota": 2.0}},

@@ -115,6 +115,18 @@ class TestMachine:
         table = {r["what"]: r["value"] for r in rows(tables.machine_table(machine, {}))}
         assert table.get("huge pages") == said
 
+    @pytest.mark.parametrize(
+        ("variables", "said"),
+        [
+            ({"OMP_NUM_THREADS": "1", "TF_XLA_FLAGS": "-a -b"}, "OMP_NUM_THREADS=1, TF_XLA_FLAGS=-a -b"),
+            ({}, None),
+        ],
+    )
+    def test_it_says_what_a_user_had_set_in_the_environment(self, variables, said):
+        machine = self.MACHINE | {"environment": variables}
+        table = {r["what"]: r["value"] for r in rows(tables.machine_table(machine, {}))}
+        assert table.get("environment variables") == said
+
     def test_without_a_gpu_the_table_gives_the_reason(self):
         """It has no rows about a driver, either."""
         machine = {"device": "cpu", "gpus": [], "no_gpus": "no NVIDIA driver library found"}

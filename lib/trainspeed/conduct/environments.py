@@ -13,14 +13,9 @@ from pathlib import Path
 from trainspeed.conduct.worker_process import Unavailable
 from trainspeed.core.levers.lever import Setting
 from trainspeed.core.levers.registry import LEVERS, environment_of
+from trainspeed.core.variables import ALIASES
 
 PRELOAD = "LD_PRELOAD"
-# Variable -> others that set the same.
-ALIASES = {
-    "PYTORCH_ALLOC_CONF": ("PYTORCH_CUDA_ALLOC_CONF", "PYTORCH_HIP_ALLOC_CONF"),
-    "TF_SET_ONEDNN_FPMATH_MODE": ("ONEDNN_DEFAULT_FPMATH_MODE", "DNNL_DEFAULT_FPMATH_MODE"),
-    "OMP_PLACES": ("GOMP_CPU_AFFINITY", "KMP_AFFINITY"),
-}
 # Folders of libraries that the linker's cache may not have.
 LIBRARIES = ("/usr/lib", "/usr/lib64", "/usr/lib/*-linux-gnu", "/usr/local/lib", "/usr/local/lib64")
 

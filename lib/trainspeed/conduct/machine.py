@@ -20,6 +20,7 @@ from trainspeed.core.machine_text import machine_parts
 from trainspeed.core.paths import ROOT
 from trainspeed.core.run import Role
 from trainspeed.core.trial import Trial
+from trainspeed.core.variables import speed_variables
 from trainspeed.sensors import machine as detect
 from trainspeed.sensors.gpus import choose_gpus
 from trainspeed.sensors.nvml import open_nvml
@@ -93,6 +94,8 @@ def nodes_here(study: str, context: Context | None = None) -> int:
 def devices() -> tuple[str, tuple[str, ...], Mapping[str, Any]]:
     """Return "gpu" or "cpu", the UUIDs of the GPUs to use in the order of use, and the machine.
 
+    That is as `describe_machine` returns it, with `device`, and with the variables that users set as `environment`.
+
     Raises:
         UserError: The variable has another value, or asks for GPUs where none can be used.
     """
@@ -103,7 +106,11 @@ def devices() -> tuple[str, tuple[str, ...], Mapping[str, Any]]:
         visible = os.environ.get("CUDA_VISIBLE_DEVICES")
         chosen = choose_gpus(nvml.gpus, visible, wanted=wanted != "cpu")
         device = "gpu" if chosen.used else "cpu"
-        machine = {"device": device, **detect.describe_machine(nvml, chosen)}
+        machine = {
+            "device": device,
+            **detect.describe_machine(nvml, chosen),
+            "environment": speed_variables(),
+        }
     if wanted == "gpu" and device == "cpu":
         why = nvml.reason or machine_parts(machine)["GPUs"]
         raise UserError(f"{DEVICE_VARIABLE} is gpu, but there is none to use here: {why}.")

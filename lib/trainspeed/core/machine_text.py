@@ -31,6 +31,7 @@ HUGE_PAGES = {  # what the kernel is set to -> which programs have them
 }
 ALL = "all cores"
 CORE_PER_DEVICE = "one core per device"
+VARIABLES = "environment variables"  # that users have set: see `trainspeed.core.variables`
 
 
 def machine_name(machine: Mapping[str, Any]) -> str:
@@ -117,6 +118,7 @@ def machine_parts(machine: Mapping[str, Any]) -> dict[str, str | None]:
         "in a container": None if container is None else "yes" if container else "no",
         "clock governor": plain("governor"),
         "Python of the notebooks": plain("python"),
+        VARIABLES: ", ".join(map("=".join, (machine.get("environment") or {}).items())) or None,
     }
 
 

@@ -68,7 +68,9 @@ class MachineFacts(TypedDict, total=False):
     cores: CoreFacts | None
     cpu_flags: Annotated[list[Name], Meta(max_length=100)] | None
     onednn_by_itself: bool | None
+    environment: Annotated[Mapping[Name, Text], Meta(max_length=100)] | None
     governor: Name | None
+    huge_pages: Name | None
     memory_bytes: Count | None
     gpus: Annotated[list[GpuFacts], Meta(max_length=1024)] | None
     other_gpus: Annotated[list[GpuFacts], Meta(max_length=1024)] | None

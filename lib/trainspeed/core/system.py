@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from trainspeed.core.format import NAMES, listed
-from trainspeed.core.machine_text import machine_parts
+from trainspeed.core.machine_text import VARIABLES, machine_parts
 
 # Field of the machine -> its name among `machine_parts`. The system and its memory are left out: they change between
 # two boots without a bearing on times.
@@ -18,6 +18,7 @@ FACTS = {
     "cpu_flags": "CPU instructions",  # a virtual machine's processor may have the same name as a much slower one
     "cores": "cores",
     "driver": "NVIDIA driver",
+    "environment": VARIABLES,
 }
 GPU_FACTS = ("name", "uuid", "memory_bytes")  # a laptop changes its power limit by itself
 GPU_FACTS_OF_EQUAL_NODES = ("name", "memory_bytes", "power_limit_w")

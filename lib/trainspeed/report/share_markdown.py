@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable, Sequence
 from trainspeed.core.factors import RECIPE
 from trainspeed.core.format import MISSING, NAMES, counted
 from trainspeed.core.levers.registry import is_switched
-from trainspeed.core.machine_text import machine_parts
+from trainspeed.core.machine_text import VARIABLES, machine_parts
 from trainspeed.core.markdown import INLINE_CODE, MARKUP, plain_text, visible
 from trainspeed.judge.checks import CheckOutcome
 from trainspeed.judge.comparison import Verdict
@@ -238,7 +238,7 @@ def _measured_on(values: ReportValues) -> str:
     """Return machine, versions and session in one line."""
     parts = machine_parts(values.machine) if values.machine else {}
     facts = [str(values.machine["name"])] if values.machine.get("name") else []
-    named = {"memory": "memory ", "NVIDIA driver": "driver ", "system": ""}
+    named = {"memory": "memory ", "NVIDIA driver": "driver ", "system": "", VARIABLES: "set: "}
     facts += [f"{word}{parts[name]}" for name, word in named.items() if parts.get(name) not in (None, "none")]
     packages = (
         f"{NAMES_ALONE.get(framework, framework)} {own[framework]}"

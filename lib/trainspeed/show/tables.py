@@ -24,7 +24,7 @@ from trainspeed.core.format import (
     or_nothing,
 )
 from trainspeed.core.frame import ARTICLE_EPOCHS
-from trainspeed.core.machine_text import TRAINED_ON, machine_parts, trained_on
+from trainspeed.core.machine_text import TRAINED_ON, VARIABLES, machine_parts, trained_on
 from trainspeed.core.phase import PHASES
 from trainspeed.core.run import DATA_ROLES, Role
 from trainspeed.judge.comparison import Verdict
@@ -235,6 +235,7 @@ def machine_table(
         "system": or_nothing(parts["system"]) + container,
         "clock governor": or_nothing(parts["clock governor"]),
         "Python": or_nothing(parts["Python of the notebooks"]),
+        **({VARIABLES: parts[VARIABLES]} if parts[VARIABLES] else {}),
     }
     for framework, packages in sorted(versions.items()):
         values[framework_name(framework)] = _joined(f"{name} {version}" for name, version in packages.items())

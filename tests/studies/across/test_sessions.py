@@ -87,6 +87,18 @@ def test_a_processor_of_the_same_name_with_other_instructions_is_another_machine
     ]
 
 
+def test_another_environment_variable_is_a_change_and_so_is_one_that_is_no_longer_set():
+    plain, one = machine(environment={}), machine(environment={"OMP_NUM_THREADS": "1"})
+    days = [day(1), day(2, machine=plain), day(3, machine=one), day(4, machine=plain)]
+    assert changes(*days) == [
+        "",
+        "",
+        "environment variables none → OMP_NUM_THREADS=1",
+        "environment variables OMP_NUM_THREADS=1 → none",
+    ]
+    assert {session.machine for session in sessions(*days)} == {0}
+
+
 def test_machines_of_a_fleet_with_other_names_are_other_machines_unless_their_gpus_tell():
     def on(node, uuid):
         gpu = {"name": "A", "uuid": uuid, "memory_bytes": 1, "power_limit_w": 300.0}

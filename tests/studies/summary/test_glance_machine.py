@@ -29,6 +29,10 @@ ON_GPU = MACHINE | {"device": "gpu", "memory_bytes": GB, "gpus": GPUS}
         ({**MACHINE, "gpus": [{"name": "H200"}]}, "Test CPU, no GPU used."),
         ({"device": "gpu", "gpus": [{"name": "H200"}]}, "H200."),
         (GPU_MACHINE, "4 × Test GPU."),
+        (
+            {"cpu": "Xeon", "environment": {"OMP_NUM_THREADS": "1"}},
+            "Xeon, no GPU used; set in the environment: OMP\\_NUM\\_THREADS=1.",
+        ),
         ({"cpu": "a *b* <c>"}, "a \\*b\\* \\<c\\>, no GPU used."),
     ],
 )

@@ -8,7 +8,7 @@ from typing import Any
 from trainspeed.conduct.cluster.orders import NodeFacts
 from trainspeed.core.errors import UserError
 from trainspeed.core.format import NAMES, listed
-from trainspeed.core.machine_text import machine_parts
+from trainspeed.core.machine_text import VARIABLES, machine_parts
 
 # Part of the machine -> its fields in the ledger. Of the memory, a firmware keeps some MB, more on one board than on
 # the next.
@@ -27,6 +27,7 @@ PARTS = {
     "in a container": ("container",),
     "clock governor": ("governor",),
     "Python of the notebooks": ("python",),
+    VARIABLES: ("environment",),
 }
 OWN = ("uuid",)  # each GPU's
 MEMORY_BYTES = 1e9

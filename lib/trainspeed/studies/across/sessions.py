@@ -14,12 +14,13 @@ from typing import Any
 from trainspeed.core.errors import UserError
 from trainspeed.core.files import CHECK
 from trainspeed.core.format import NAMES, counted
-from trainspeed.core.machine_text import machine_name, machine_parts
+from trainspeed.core.machine_text import VARIABLES, machine_name, machine_parts
 from trainspeed.core.run import Run
 from trainspeed.core.runs import RunSet, machines_of
 from trainspeed.core.system import FACTS, Difference, machine_differences
 
-DRIVER = FACTS["driver"]  # an upgrade of it makes no other machine
+DRIVER = FACTS["driver"]
+OF_NO_MACHINE = (DRIVER, VARIABLES)  # other ones make no other machine
 MEMORY, CUDA = "memory", "CUDA of the driver"
 # Parts of a machine that change between two sessions and may have a bearing on times.
 PARTS = (
@@ -31,6 +32,7 @@ PARTS = (
     MEMORY,
     "interconnect",
     "in a container",
+    VARIABLES,
 )
 POWER_LIMIT = "power limit of the GPUs"
 SAME_MEMORY_SHARE = 0.02  # a kernel keeps more or less of the memory for itself from one boot to the next
@@ -178,7 +180,7 @@ def _apart(machine: _Machine, runs: RunSet) -> list[Difference]:
         names = [_fleet_name(one) for one in (machine.node, node)]
         equal_nodes = None not in names and names[0] == names[1]
         differences = machine_differences(machine.facts, now, equal_nodes=equal_nodes)
-        found |= {one: None for one in differences if one.what != DRIVER}
+        found |= {one: None for one in differences if one.what not in OF_NO_MACHINE}
         told = None not in (
             _uuids(machine.facts),
             _uuids(now),
@@ -253,6 +255,8 @@ def _parts(machine: Mapping[str, Any]) -> dict[str, str | None]:
     words = machine_parts(machine)
     limits = [gpu.get("power_limit_w") for gpu in machine.get("gpus") or ()]
     limited = ", ".join(f"{limit:,.0f} W" for limit in dict.fromkeys(limits) if limit)
+    if machine.get("environment") == {}:
+        words[VARIABLES] = "none"  # which is known
     return {**{what: words[what] for what in PARTS}, POWER_LIMIT: limited or None}
 
 

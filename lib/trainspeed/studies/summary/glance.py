@@ -10,7 +10,7 @@ from typing import Any
 
 from trainspeed.core.files import SUMMARY
 from trainspeed.core.format import NAMES, counted, gigabytes, listed, minutes, model_of, percent_used
-from trainspeed.core.machine_text import cores_in_words, machine_name
+from trainspeed.core.machine_text import VARIABLES, cores_in_words, machine_name, machine_parts
 from trainspeed.core.markdown import Marked, escape
 from trainspeed.core.run import Run, Status
 from trainspeed.core.runs import Measured
@@ -216,13 +216,19 @@ def setting_sentences(report: ReportSummary, measured: Measured, machine: Mappin
 
 
 def _machine(report: ReportSummary, machine: Mapping[str, Any]) -> str:
-    """Return the machine's name and the versions of the frameworks that were measured on it."""
+    """Return the machine's name, the versions of the frameworks that were measured on it, and what users have set."""
     used = [
         f"{NAMES[name]} {versions[name]}"
         for name, versions in report.runs.versions.items()
         if name in FRAMEWORKS and name in versions
     ]
-    return "; ".join([machine_name(machine), *([listed(sorted(used))] if used else [])])
+    variables = machine_parts(machine)[VARIABLES]
+    said = [
+        machine_name(machine),
+        used and listed(sorted(used)),
+        variables and f"set in the environment: {variables}",
+    ]
+    return "; ".join(filter(None, said))
 
 
 def _epochs(report: ReportSummary) -> list[Marked]:
