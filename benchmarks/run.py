@@ -219,7 +219,7 @@ def main(arguments: Sequence[str]) -> int:
     parts |= {"ledger": ledgers.reading, "fleet": fleets.rows, "monitor": monitor_cost}
     parts |= {"conv2d harness": convolutions.harness, "conv2d limit": convolutions.limit}
     parts |= {case.name: partial(against_bare, case) for case in cases} | protocol.parts(settings)
-    parts |= levers.parts(turns_of, asked.sets or SETS) | links.parts() | ray_node.parts(settings)
+    parts |= levers.parts(turns_of, asked.sets) | links.parts() | ray_node.parts(settings)
     amount = searches.Amount(sets=asked.sets, search_s=asked.search_s, resume=asked.resume)
     parts |= searches.parts(turns_of, amount) | {"worlds": worlds.rows}
     wanted = {
