@@ -49,7 +49,7 @@ TRAININGS: dict[str, dict[str, tuple[tuple, dict[str, Any]]]] = {
             (UINT8, ("loader_order", "free"), ("private_threads", "on")),
             {"pipeline": "tf_data", "part": "input"},
         ),
-        "on the device": ((UINT8,), {"pipeline": "in_model"}),
+        "on the device": ((UINT8, ("data_autotuning", "on")), {"pipeline": "in_model"}),
     },
     "jax": {  # which compiles each of them for many seconds
         "plain": ((), {"pipeline": "in_model"}),
@@ -59,7 +59,7 @@ TRAININGS: dict[str, dict[str, tuple[tuple, dict[str, Any]]]] = {
 # Which of these are trained with empty hooks, too: each lever once.
 BY_EMPTY_HOOKS = {
     "torch": ("uint8", "started again", "spawned", "any order"),
-    "tensorflow": ("data set",),
+    "tensorflow": ("data set", "on the device"),
     "jax": ("uint8",),
 }
 # Which one is inspected, by its pipeline and levers.

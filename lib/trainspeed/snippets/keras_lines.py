@@ -86,6 +86,9 @@ TENSORFLOW: Pasted = {
         flags="keras.utils.set_random_seed(0)\ntf.config.experimental.enable_op_determinism()"
     ),
     "device_prefetch": in_template,
+    "data_autotuning": same_lines(
+        before_fit="# On for what fit makes of arrays; off in Trainspeed: Options.autotune.enabled of a tf.data set."
+    ),
     "loader_order": _order,
     "private_threads": lambda *_: _options(
         "threading.private_threadpool_size = len(os.sched_getaffinity(0))"

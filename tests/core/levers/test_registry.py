@@ -107,7 +107,7 @@ def test_what_is_on_already_is_on_in_a_script_too():
     """What Trainspeed alone has is told apart: to a script it is neither a gain nor a loss."""
     own = {lever.name for lever in LEVERS.values() if lever.kind is LeverKind.OWN}
 
-    assert own == {"malloc_thresholds", "loader_persistent", "preallocation"}
+    assert own == {"malloc_thresholds", "loader_persistent", "preallocation", "data_autotuning"}
     for lever in LEVERS.values():
         if lever.kind is LeverKind.ALREADY_ON:
             assert lever.default.startswith("on") and "off in a script" not in lever.default, lever.name

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from itertools import zip_longest
 from typing import Any
 
-from trainspeed.core.levers.lever import OFF, Level, Lever, LeverKind, Numbers
+from trainspeed.core.levers.lever import OFF, ON, Level, Lever, LeverKind, Numbers
 
 LOADERS = ("in_model", "tf_data", "processes", "threads", "generator")  # the most promising first
 RESIDENT_PIPELINES = ("arrays", "in_model", "resize")
@@ -197,6 +197,21 @@ LEVERS = (
         missing={"torch": "PyTorch has no tf.data", "jax": "it needs Keras on TensorFlow"},
         evidence="the options of the data set that is fed; its threads have no names",
         source="https://www.tensorflow.org/api_docs/python/tf/data/ThreadingOptions",
+    ),
+    Lever(
+        name="data_autotuning",
+        words="tf.data's autotuning",
+        frameworks=("tensorflow",),
+        values=(ON,),
+        valued={ON: "tf.data's autotuning, as in a script"},
+        default="off in Trainspeed where a pipeline has nothing to tune; on in a script, where a thread looks at the "
+        "buffers again and again",
+        level=Level.LOOP,
+        kind=LeverKind.OWN,
+        needs={"pipeline": (*RESIDENT_PIPELINES, "generator")},
+        missing={"torch": "PyTorch has no tf.data", "jax": "it needs Keras on TensorFlow"},
+        evidence="the options of the data set that is fed",
+        source="https://www.tensorflow.org/api_docs/python/tf/data/experimental/AutotuneOptions",
     ),
     Lever(
         name="data_cache",

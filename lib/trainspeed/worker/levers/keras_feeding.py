@@ -78,6 +78,13 @@ def _threads_seen(_value: str, training: Any) -> Seen:
     return (ON if size else OFF), f"Options.threading.private_threadpool_size={size}"
 
 
+def _autotuning_seen(_value: str, training: Any) -> Seen:
+    if training.fed_batch is None or training.fed_batch.options is None:
+        return None, NO_DATASET
+    enabled = training.fed_batch.options.autotune.enabled
+    return (OFF if enabled is False else ON), f"Options.autotune.enabled={enabled}"
+
+
 def pipeline_seen(training: Any) -> Mapping[str, Seen]:
     """Return which pipeline fed the training, and of one that changes images on the device whether it did."""
     seen = dict(training.fed_by)
@@ -107,4 +114,5 @@ HOOKS: Mapping[str, Hook] = {
     "device_prefetch": Hook(options=_feeding(prefetch_to="/GPU:0"), seen=_prefetch_seen),
     "loader_order": Hook(options=_feeding(deterministic=False), seen=_order_seen),
     "private_threads": Hook(options=_feeding(private_threads=True), seen=_threads_seen),
+    "data_autotuning": Hook(options=_feeding(autotuned=True), seen=_autotuning_seen),
 }

@@ -71,6 +71,7 @@ def with_levers(
     *,
     deterministic: bool | None = None,
     private_threads: bool = False,
+    autotuned: bool = False,
     prefetch_to: str | None = None,
 ) -> tf.data.Dataset:
     """Return a data set with what levers ask of it.
@@ -78,6 +79,7 @@ def with_levers(
     Args:
         deterministic: Whether batches come in the same order in every run; None leaves it alone.
         private_threads: Whether it gets threads of its own, one for each core that this process may use.
+        autotuned: Whether TensorFlow tunes it, as it does by default, also where that was switched off here.
         prefetch_to: Device that batches are copied to one ahead; None: none.
     Source: https://www.tensorflow.org/api_docs/python/tf/data/Options
     """
@@ -86,6 +88,8 @@ def with_levers(
         options.deterministic = deterministic
     if private_threads:
         options.threading.private_threadpool_size = max(1, len(all_cores()))
+    if autotuned:
+        options.autotune.enabled = True
     data = data.with_options(options)
     if prefetch_to is None:
         return data
