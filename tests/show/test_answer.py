@@ -10,8 +10,9 @@ from trainspeed.core.coverage import Coverage, GroupCoverage
 from trainspeed.core.runs import Measured, RunSet
 from trainspeed.judge.answer import answers, where_measured
 from trainspeed.judge.comparison import compare, controls
+from trainspeed.judge.next_step import NextStep
 from trainspeed.judge.verdict import Outcome
-from trainspeed.show.answer import answer_text, certainty_sentences, first_looks
+from trainspeed.show.answer import answer_text, certainty_sentences, first_looks, step_sentences
 
 SESSION = "20261120T100000Z-abcd"
 
@@ -241,3 +242,20 @@ def test_the_noise_of_a_control_names_its_model_as_text():
     (noise,) = (s for s in certainty_sentences(measured([]), [], control) if "noise alone" in s)
 
     assert "PyTorch, cnn_keras 1.00x (1.00 to 1.00)" in noise
+
+
+@pytest.mark.parametrize(
+    ("levers", "values"),
+    [
+        ([("python_gc", "off")], "already_on: 12, levers: [python_gc]"),
+        ([("python_gc", "off"), ("optimizer", "fused")], "confirm_blocks: 12"),
+    ],
+)
+def test_a_slow_way_has_more_blocks_by_a_parameter_of_its_own(levers, values):
+    """Its own lever is named: the list of the preset may be without it."""
+    pair = layout_pair([1.0, 1.08, 1.10, 1.10, 1.12, 1.2])
+    slow = judged(pair)[0]
+    slow = replace(slow, candidate=replace(slow.candidate, levers=levers))
+    step = NextStep(open=(slow,), near=(), blocks=12, more_s=60.0)
+
+    assert f"PARAMS='switches: {{{values}}}'`" in step_sentences(step, "switches", 60.0, None)[0]

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from trainspeed.core.convolution import AnyTrial
 from trainspeed.core.coverage import Coverage, GroupCoverage
 from trainspeed.core.factors import RECIPE
+from trainspeed.core.levers.lever import LeverKind
+from trainspeed.core.levers.registry import LEVERS
 from trainspeed.core.run import Role, Run, Status
 from trainspeed.core.runs import RunSet
 from trainspeed.judge.blocks_needed import blocks_to_decide, is_at_edge
@@ -46,6 +48,18 @@ class NextStep:
     def many_drifted(self) -> bool:
         """Whether so many of the runs drifted that this is a reason why the intervals are wide."""
         return self.of > 0 and self.drifted >= MANY_SHARE * self.of
+
+    @property
+    def slow_ways(self) -> tuple[str, ...]:
+        """The levers that are open, where a search measures each in blocks of its own; none where others are, too."""
+        found: dict[str, None] = {}
+        for verdict in self.open:
+            before, after = (getattr(t, "levers", ()) for t in (verdict.baseline, verdict.candidate))
+            further = [setting for setting in after if setting not in before]
+            if not further or any(LEVERS[n].kind_with(v) is LeverKind.SWITCH for n, v in further):
+                return ()
+            found |= {name: None for name, _ in further}
+        return tuple(found)
 
 
 def next_step(verdicts: Iterable[Verdict], runs: RunSet, coverage: Coverage | None = None) -> NextStep | None:
