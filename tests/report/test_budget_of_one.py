@@ -180,3 +180,15 @@ def test_a_notebook_that_is_resumed_by_itself_has_no_more_time_than_it_had_among
 
     assert kernels.of("layout")[0]["budget_s"] == pytest.approx(before_s, rel=0.1)
     assert "TRAINSPEED_LAST" not in kernels.of("layout")[1]
+
+
+def test_a_lifted_limit_is_told_how_long_all_takes_before_anything_is_measured(
+    kernels, tmp_path, monkeypatch, capsys
+):
+    folder = timed_folder(tmp_path)
+    (folder / "presets/quick.yaml").write_text("budget: 15m")
+    monkeypatch.setattr(run, "ask_for_plans", lambda *_, **__: (PLANS, [], False))
+
+    run.report(out=tmp_path / "out", folder=folder, preset="quick", params="{budget: null}")
+
+    assert "RESUME=1 goes on." in capsys.readouterr().out.splitlines()[0]

@@ -244,18 +244,22 @@ def test_the_noise_of_a_control_names_its_model_as_text():
     assert "PyTorch, cnn_keras 1.00x (1.00 to 1.00)" in noise
 
 
+SLOW, FAST = ("python_gc", "off"), ("optimizer", "fused")
+
+
 @pytest.mark.parametrize(
-    ("levers", "values"),
+    ("open_", "values"),
     [
-        ([("python_gc", "off")], "already_on: 12, levers: [python_gc]"),
-        ([("python_gc", "off"), ("optimizer", "fused")], "confirm_blocks: 12"),
+        ([[SLOW]], "already_on: 12, levers: [python_gc]"),
+        ([[SLOW], [FAST]], "confirm_blocks: 12, already_on: 12"),
+        ([[SLOW, FAST]], "confirm_blocks: 12"),
     ],
 )
-def test_a_slow_way_has_more_blocks_by_a_parameter_of_its_own(levers, values):
-    """Its own lever is named: the list of the preset may be without it."""
+def test_a_slow_way_has_more_blocks_by_a_parameter_of_its_own(open_, values):
+    """Where nothing else is open, its lever is named: the list of the preset may be without it."""
     pair = layout_pair([1.0, 1.08, 1.10, 1.10, 1.12, 1.2])
-    slow = judged(pair)[0]
-    slow = replace(slow, candidate=replace(slow.candidate, levers=levers))
-    step = NextStep(open=(slow,), near=(), blocks=12, more_s=60.0)
+    verdict = judged(pair)[0]
+    several = (replace(verdict, candidate=replace(verdict.candidate, levers=levers)) for levers in open_)
+    step = NextStep(open=tuple(several), near=(), blocks=12, more_s=60.0)
 
     assert f"PARAMS='switches: {{{values}}}'`" in step_sentences(step, "switches", 60.0, None)[0]

@@ -51,15 +51,21 @@ class NextStep:
 
     @property
     def slow_ways(self) -> tuple[str, ...]:
-        """The levers that are open, where a search measures each in blocks of its own; none where others are, too."""
-        found: dict[str, None] = {}
-        for verdict in self.open:
-            before, after = (getattr(t, "levers", ()) for t in (verdict.baseline, verdict.candidate))
-            further = [setting for setting in after if setting not in before]
-            if not further or any(LEVERS[n].kind_with(v) is LeverKind.SWITCH for n, v in further):
-                return ()
-            found |= {name: None for name, _ in further}
-        return tuple(found)
+        """The levers that are open of which a search measures each in blocks of its own."""
+        return tuple(dict.fromkeys(name for verdict in self.open for name in _slow_ways(verdict)))
+
+    @property
+    def has_others(self) -> bool:
+        """Whether anything else is open."""
+        return not all(map(_slow_ways, self.open))
+
+
+def _slow_ways(verdict: Verdict) -> list[str]:
+    """Return the levers that are measured by their slow way in a verdict; none where it is about anything else."""
+    before, after = (getattr(trial, "levers", ()) for trial in (verdict.baseline, verdict.candidate))
+    further = [setting for setting in after if setting not in before]
+    kinds = {LEVERS[name].kind_with(value) for name, value in further}
+    return [] if LeverKind.SWITCH in kinds else [name for name, _ in further]
 
 
 def next_step(verdicts: Iterable[Verdict], runs: RunSet, coverage: Coverage | None = None) -> NextStep | None:

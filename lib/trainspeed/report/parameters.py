@@ -134,6 +134,11 @@ def read_budget(given: Path | str, otherwise: Any = None) -> Any:
     return _read_yaml(given).get(BUDGET, otherwise)
 
 
+def preset_budget(preset: str, folder: Path) -> Any:
+    """Return the time that a preset gives the whole report, as it is written; None where it sets no limit."""
+    return read_budget(_preset_file(preset, folder))
+
+
 def read_parameters(given: Path | str, folder: Path) -> dict[str, dict[str, Any]]:
     """Return notebook -> parameters of some YAML, all names and types checked."""
     checked: dict[str, dict[str, Any]] = {}

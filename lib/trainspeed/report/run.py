@@ -83,7 +83,7 @@ def report(*, out: Path, resume: bool = False, folder: Path = NOTEBOOKS, **choic
             if session.budget_s is not None:
                 session, interrupted = _weighed(session, out, folder, own)
             else:
-                interrupted = session.preset in LONG_PRESETS and _tell_time(session, out, folder, own)
+                interrupted = _is_long(session, folder) and _tell_time(session, out, folder, own)
             if interrupted:
                 return INTERRUPTED
             try:
@@ -155,6 +155,11 @@ def _tell_time(session: ReportRequest, out: Path, folder: Path, own: Collection[
         told = plan_lines(session, plans, 1 + len(twin_names()))[-1]
         print(f"{told} Ctrl-C ends it, and RESUME=1 goes on. `make plan` tells more.", flush=True)
     return interrupted
+
+
+def _is_long(session: ReportRequest, folder: Path) -> bool:
+    """Return whether a report without a limit has to be told how long it takes: the limit of its preset is lifted."""
+    return session.preset in LONG_PRESETS or parameters.preset_budget(session.preset, folder) is not None
 
 
 def _check_no_mistake(names: Sequence[str], ends: Sequence[End], own: Collection[str]) -> None:

@@ -277,8 +277,11 @@ def _command(step: NextStep, study: str, wall_s: float, coverage: Coverage | Non
     asked = max((group.most for group in coverage.groups if group.core), default=0) if coverage else 0
     command = command_for(verdict.candidate for verdict in step.open)
     command += f" NOTEBOOKS={study} BUDGET={max(1, math.ceil(spent_s / 60))}m"
-    if slow := step.slow_ways:
-        return command_with(command, study, "already_on", f"{step.blocks}, levers: [{', '.join(slow)}]")
+    if step.slow_ways and not step.has_others:
+        slow = ", ".join(step.slow_ways)
+        return command_with(command, study, "already_on", f"{step.blocks}, levers: [{slow}]")
+    if step.slow_ways:
+        return command_with(command, study, BLOCKS[study], f"{step.blocks}, already_on: {step.blocks}")
     if step.blocks <= asked:
         return f"`{command}`"
     return command_with(command, study, BLOCKS.get(study, "blocks"), str(step.blocks))
