@@ -23,10 +23,8 @@ NOT_COMPILED = {
 WORK = {"batch_size": 16, "image_size": 16, "images_per_epoch": 64}  # as quick has it
 ZOO_WORK = {"batch_size": 16, "image_size": 32, "images_per_epoch": 32}
 BEST_S, ZOO_S = 600.0, 220.0  # seconds of a search; of the first, compilers are levers
-SEEDS_S = {
-    "torch": 200.0,
-    "tensorflow": 600.0,
-}  # a run of TensorFlow takes twice as long to begin, and an epoch too
+# A run of TensorFlow takes twice as long to begin, and an epoch too.
+SEEDS_S = {"torch": 200.0, "tensorflow": 600.0}
 # With PyTorch's compiler: a run with it takes four times as long as another one, and it brings 2 to 4 %, where blocks
 # scatter by as much: in 15 minutes there were seven of them beside the rest, which kept it in some searches and not in
 # others. On made-up machines that scatter so, one that brings 3.5 % is kept in 55 of 60 searches of 10 minutes, or 29

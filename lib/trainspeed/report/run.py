@@ -158,7 +158,7 @@ def _tell_time(session: ReportRequest, out: Path, folder: Path, own: Collection[
 
 
 def _is_long(session: ReportRequest, folder: Path) -> bool:
-    """Return whether a report without a limit has to be told how long it takes: the limit of its preset is lifted."""
+    """Return whether it is told beforehand how long a report without a limit takes, as its preset has one."""
     return session.preset in LONG_PRESETS or parameters.preset_budget(session.preset, folder) is not None
 
 

@@ -280,8 +280,9 @@ def _command(step: NextStep, study: str, wall_s: float, coverage: Coverage | Non
     if step.slow_ways and not step.has_others:
         slow = ", ".join(step.slow_ways)
         return command_with(command, study, "already_on", f"{step.blocks}, levers: [{slow}]")
+    parameter = BLOCKS.get(study, "blocks")
     if step.slow_ways:
-        return command_with(command, study, BLOCKS[study], f"{step.blocks}, already_on: {step.blocks}")
+        return command_with(command, study, parameter, f"{step.blocks}, already_on: {step.blocks}")
     if step.blocks <= asked:
         return f"`{command}`"
-    return command_with(command, study, BLOCKS.get(study, "blocks"), str(step.blocks))
+    return command_with(command, study, parameter, str(step.blocks))
