@@ -252,7 +252,9 @@ def alone(framework: str, settings: Settings) -> list[str]:
 def waiting(settings: Settings) -> list[str]:
     """CPU and GPU use of arms that wait, in the runs of the other parts."""
     ledger = Ledger(settings.folder)
-    return rows.of_waiting(ledger.read(ledger.newest())[0])
+    if not (found := rows.of_waiting(ledger.read(ledger.newest())[0])):
+        raise SystemExit("bench: no run of the protocol has waited yet: measure another part of it first.")
+    return found
 
 
 def _beside(settings: Settings) -> str:

@@ -15,7 +15,7 @@ from pathlib import Path
 import msgspec
 
 from neighbour import core_for, neighbour
-from rows_of_turns import half_width
+from rows_of_turns import half_width, of_waiting
 from trainspeed.core.files import VERDICTS
 from trainspeed.core.ledger import SESSIONS_FILE, Ledger, read_lines
 from trainspeed.core.notes import CoresBusy
@@ -100,6 +100,7 @@ def rows(folder: Path, budget_s: float | None) -> list[str]:
         *_time(what, _wall_s(folder, asked, runs), sum(run.timed_s for run in runs), budget_s),
         *_controls(what, runs),
         _beside(what, runs),
+        *(f"| {what}, {row.removeprefix('| ')}" for row in of_waiting(runs)),
         *_rendering(folder, notebooks=len({run.study for run in runs})),
     ]
 

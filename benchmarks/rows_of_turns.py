@@ -110,7 +110,7 @@ def _in_turns_s(run: Run) -> float:
 
 
 def of_waiting(runs: Iterable[Run]) -> list[str]:
-    """Return the rows on what arms that wait use of the CPU, and of GPUs where there are some."""
+    """Return the rows on what arms that wait use of the CPU, and of GPUs where there are some; none if none waited."""
     by_framework: dict[str, list[Run]] = {}
     for run in runs:
         by_framework.setdefault(run.trial.framework, []).append(run)
@@ -126,7 +126,7 @@ def of_waiting(runs: Iterable[Run]) -> list[str]:
             found.append(
                 f"| {name}: GPU use of an arm that waits | not known: {'; '.join(sorted(reasons))} | | |"
             )
-    return found or ["| CPU use of an arm that waits | not measured: no run has waited yet | | |"]
+    return found
 
 
 def _waiting(what: str, whole: str, waited: Sequence[tuple[float, Run]], wanted: float) -> str:

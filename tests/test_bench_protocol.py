@@ -45,3 +45,8 @@ def test_an_arm_is_measured_alone_before_and_after_it_takes_turns(protocol, tmp_
 
     labels = Counter(run.label for run in Ledger(tmp_path).read()[0])
     assert labels == {"A in turns": 3, "B in turns": 3, "alone before": 2, "alone after": 2}
+
+
+def test_nothing_is_written_over_a_row_on_waiting_arms_where_none_has_waited(protocol, tmp_path):
+    with pytest.raises(SystemExit, match="no run of the protocol has waited yet"):
+        protocol.waiting(protocol.Settings(folder=tmp_path))

@@ -4,6 +4,7 @@ import json
 import shutil
 import sys
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from subprocess import CompletedProcess
 
@@ -12,7 +13,7 @@ import pytest
 from front_data import runs_of, verdicts_of
 from study_data import control_runs, make_pair
 from test_bench import BENCHMARKS, load
-from trainspeed.core.ledger import SESSIONS_FILE
+from trainspeed.core.ledger import SESSIONS_FILE, Ledger
 from trainspeed.judge.comparison import as_json, controls
 
 MEASURED = BENCHMARKS.parent / "data" / "measured"
@@ -91,3 +92,13 @@ def test_of_a_report_beside_a_neighbour_its_decided_comparisons_are_counted_too(
         "1 slower, 1 undecided; and 2 controls and accuracies, 1 looks in fewer blocks | printed | |"
     ) in rows
     assert any("half-width of the interval of " in row for row in rows)
+
+
+def test_what_its_waiting_arms_use_is_a_row_of_each_framework(reports, monkeypatch, tmp_path):
+    runs = make_pair("layout", ("channels_first", "channels_last"), [1.0] * 6)
+    waited = {"waiting_cores": 0.001, "stages_s": {"wait": 9.0}, "started_at": "2026-11-20T10:00:00+00:00"}
+    Ledger(tmp_path).append(*(replace(run, **waited) for run in runs))
+    monkeypatch.setattr(reports, "_rendering", lambda folder, notebooks: [])
+    (row,) = [row for row in reports.rows(tmp_path, 60.0) if "an arm that waits" in row]
+
+    assert row.startswith("| last report, torch: CPU use of an arm that waits | 0.100% (")
