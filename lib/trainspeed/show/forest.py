@@ -55,6 +55,7 @@ NARROW_ROWS = 1.7  # times as high is a row with its label above
 ABOVE_PT = 6  # from the middle of a mark to its label
 ABOVE_FIRST = 0.6  # of a line of a label: room for the label above the first row
 LETTERS_PER_IN = 12  # of a label above its row
+ROOM = 0.04  # of what a forest of changes spans, at each end: half a mark, on the narrowest page too
 HOLLOW = {"linestyle": "none", "marker": "o", "color": GREY, "markerfacecolor": "white"}
 
 
@@ -91,6 +92,18 @@ def forest(data: pd.DataFrame, *, looks: Mapping[str, Look], ax: Axes | None = N
     if alone:
         break_labels(figure, [ax])
     return ax
+
+
+def show_zero_and(ends: pd.Series, ax: Axes, *, least: float) -> None:
+    """Let the axis of a forest of changes reach from below 0 to above it, with room for the marks at its ends.
+
+    Args:
+        ends: What has to be seen: values, ends of intervals.
+        least: How far the axis reaches on either side of 0, at least.
+    """
+    low, high = min(ends.min(), 0.0), max(ends.max(), 0.0)
+    room = ROOM * (high - low)
+    ax.set_xlim(min(low - room, -least), max(high + room, least))
 
 
 def _label_rows(ax: Axes, labels: Sequence[str], heights: pd.Series, width_in: float) -> float:

@@ -10,11 +10,13 @@ import pytest
 from search_findings import BF16, COMPILED, FUSED, LAST, nothing_yet, whole
 from study_data import make_trial
 from trainspeed.show import waterfall
-from trainspeed.show.theme import set_theme
+from trainspeed.show.fitting import fit_figure
+from trainspeed.show.theme import NARROW_IN, WIDE_IN, set_theme
 from trainspeed.studies.switches import charts, combination_charts
 from trainspeed.studies.switches.views import best_waterfall_rows, effect_rows, pair_rows
 
 mpl.use("Agg")
+MARK_PT = 7  # of a row of a forest
 PARTS = [("PyTorch, cnn10", 2.0, 1.0, 0.4, 0.2, 0.4), ("JAX, cnn10", 1.0, math.nan, 0.1, 0.1, 0.1)]
 
 
@@ -62,6 +64,19 @@ def test_a_slow_down_many_times_as_large_is_cut_off_and_its_value_is_written():
 
     assert [text.get_text() for text in with_gid(ax, "cut")] == ["+400 % →"]
     assert ax.get_xlim()[1] < 100 and extent < 100
+
+
+def test_the_mark_that_saves_most_is_whole_beside_a_brake_that_costs_far_more():
+    effects = effect_rows([whole()])
+    effects = effects.assign(value=[60.0, -5.0, *[30.0] * (len(effects) - 2)], low=None, high=None, band=None)
+    figure = charts.plot_effects(effects)
+    for width_in in (WIDE_IN, NARROW_IN):
+        fit_figure(figure, width_in)
+        figure.draw_without_rendering()
+        ax = figure.axes[0]
+        for end, edge in ((-5.0, 0), (60.0, 1)):
+            apart_px = abs(ax.transData.transform((end, 0))[0] - ax.transAxes.transform((edge, 0))[0])
+            assert apart_px * 72 / figure.dpi > MARK_PT / 2
 
 
 def test_what_was_not_in_effect_has_no_mark():

@@ -13,14 +13,14 @@ from matplotlib.patches import Patch
 
 from trainspeed.show.axes import legend_below, note_below, nothing, panels
 from trainspeed.show.bars import cut_of, patches, stack
-from trainspeed.show.forest import HOLLOW, LABEL_LETTERS, ROW_IN, forest
+from trainspeed.show.forest import HOLLOW, LABEL_LETTERS, ROW_IN, forest, show_zero_and
 from trainspeed.show.rows import require
 from trainspeed.show.series import handles
 from trainspeed.show.theme import GREY, OKABE_ITO, PALE, SMALL_PT, Look
 
 WHERE_LETTERS = 22  # of a name beside its bar
 BAR_ROW_IN, PANEL_EDGES_IN = 0.55, 0.7  # height of a bar's row; of a panel's title and labels
-EDGE = 1.08  # of an axis, over what is drawn furthest out
+LEAST_END = 1.0  # percent: of the axis of effects
 
 TIME_COLUMNS = ["where", "epoch_s", "compute_s", "waiting_s", "rest_s", "validation_s"]
 # In the order of the stack; the hatch tells the pieces apart without colour.
@@ -101,7 +101,7 @@ def plot_effects(effects: pd.DataFrame, *, title: str = EFFECTS_QUESTION) -> Fig
         ax.set_title(name)
     ends = rows[ENDS].clip(upper=most).stack()
     ends = pd.concat([ends, rows["band"], -rows["band"]])
-    axes[-1].set_xlim(min(EDGE * ends.min(), -1.0), max(EDGE * ends.max(), 1.0))
+    show_zero_and(ends, axes[-1], least=LEAST_END)
     axes[-1].set_xlabel("change of a step's time in % (less is better)")
     entries: list[Artist] = handles(
         {kind: {**look, "linestyle": "none"} for kind, look in KINDS.items() if kind in set(rows["kind"])}

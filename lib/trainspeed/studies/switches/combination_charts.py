@@ -9,7 +9,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from trainspeed.show.axes import note_below, nothing, panels
-from trainspeed.show.forest import LABEL_LETTERS, ROW_IN, forest
+from trainspeed.show.forest import LABEL_LETTERS, ROW_IN, forest, show_zero_and
 from trainspeed.show.rows import require
 from trainspeed.show.theme import GREY, OKABE_ITO, Look
 
@@ -54,7 +54,7 @@ def plot_interactions(pairs: pd.DataFrame) -> Figure:
         ax.axvline(0, color=".3", linewidth=1.2, zorder=1.5, gid="zero")
         ax.set_title(name)
     ends = known[PAIR_COLUMNS[3:]].stack()
-    axes[-1].set_xlim(min(1.08 * ends.min(), -LEAST_END), max(1.08 * ends.max(), LEAST_END))
+    show_zero_and(ends, axes[-1], least=LEAST_END)
     axes[-1].set_xlabel("change of a step's time in % beyond each alone")
     note_below(axes[-1], "less than 0: together they save more; a line across 0 is no more than noise")
     return figure
