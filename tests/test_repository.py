@@ -11,6 +11,7 @@ from trainspeed.core.paths import ROOT
 CELL_LINES = 6
 LONGEST = 300  # lines: one subject fits
 MODULES = sorted((ROOT / "lib/trainspeed").rglob("*.py"))
+OTHERS = [path for folder in ("benchmarks", "tests") for path in sorted((ROOT / folder).rglob("*.py"))]
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
 
 
@@ -52,7 +53,7 @@ def says_what_it_is_for(text):
 
 
 def test_every_module_is_short():
-    assert [name(path) for path in MODULES if too_long(path.read_text())] == []
+    assert [name(path) for path in [*MODULES, *OTHERS] if too_long(path.read_text())] == []
 
 
 def test_every_module_says_in_its_first_line_what_it_is_for():
