@@ -54,5 +54,20 @@ def test_larger_batches_of_another_study_are_named_with_its_page():
     assert alone.endswith("(`make report PRESET=standard`).")
 
 
+def test_what_the_processor_has_no_arithmetic_for_could_not_be_tried():
+    """Of a CPU of 2017 a page named four switches that round to bf16, which it said elsewhere the CPU has not."""
+    machine = ON_CPU | {"cpu_flags": ["avx2"]}
+    for framework, gone in (
+        ("torch", {"pure_bf16", "math_mode"}),
+        ("tensorflow", {"pure_bf16", "onednn_math"}),
+    ):
+        start = make_trial(framework=framework)
+        runs = [
+            make_run(study="switches", trial=start, label=Role.FEASIBLE, machine=m) for m in (ON_CPU, machine)
+        ]
+        (anywhere,), (here,) = untried(runs[:1]), untried(runs[1:])
+        assert {*anywhere.levers} - {*here.levers} == gone | {"precision"}
+
+
 def test_without_a_search_nothing_was_left_untried():
     assert report_of(runs=[make_run()]).untried == [] and untried_in_short([]) == ""

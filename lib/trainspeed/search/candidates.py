@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
-from types import SimpleNamespace
+from types import MappingProxyType, SimpleNamespace
 from typing import Any
 
 from trainspeed.core.errors import NAME_FORM, UserError, check_name
@@ -84,6 +84,7 @@ def candidates(
     cores: int = 1,
     gpu_bytes: int | None = None,
     plain: Mapping[str, str] = ON_MOST,
+    lacking: Mapping[str, str] = MappingProxyType({}),
 ) -> Candidates:
     """Return what there is to try on a plain trial.
 
@@ -94,6 +95,7 @@ def candidates(
         cores: That an input pipeline may use.
         gpu_bytes: Memory of the smallest GPU; None where it is not known.
         plain: Lever -> the value that a plain script has on this machine by itself: see `levers.host.plain_values`.
+        lacking: Lever -> why this machine has it not: see `levers.compute.without_arithmetic`.
     Raises:
         UserError: There is no such lever, or it has no such value.
     """
@@ -105,7 +107,7 @@ def candidates(
             if lever.name in chosen:
                 not_here.append(NotHere(lever=lever.name, reason="it comes with devices: name that"))
             continue
-        if reason := lever.why_not(start.framework, device):
+        if reason := lever.why_not(start.framework, device) or lacking.get(lever.name):
             not_here.append(NotHere(lever=lever.name, reason=reason))
             continue
         if lever.numbers is Numbers.MODEL:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from trainspeed.core.format import NAMES, counted, listed, model_of
+from trainspeed.core.levers.compute import without_arithmetic
 from trainspeed.core.levers.host import plain_values
 from trainspeed.core.levers.registry import LEVERS, levers_apart
 from trainspeed.core.markdown import Marked, escape
@@ -92,7 +93,13 @@ def _there(start: Trial, machine: Mapping) -> tuple:
     sizes = [gpu["memory_bytes"] for gpu in gpus if gpu.get("memory_bytes")]
     count = len(gpus) if device == "gpu" else 1
     return candidates(
-        start, device, count, cores=cores, gpu_bytes=min(sizes, default=None), plain=plain_values(machine)
+        start,
+        device,
+        count,
+        cores=cores,
+        gpu_bytes=min(sizes, default=None),
+        plain=plain_values(machine),
+        lacking=without_arithmetic(machine, device),
     ).switches
 
 

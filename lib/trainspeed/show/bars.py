@@ -43,7 +43,7 @@ def bars(
     if len(known):
         options = {"data": known, **names, "legend": False, "ax": ax}
         edge = {"edgecolor": "white", "linewidth": 0.8, "gid": "bar"}
-        sns.barplot(**options, estimator="median", errorbar=None, width=GROUP, gap=0.08, **edge)
+        sns.barplot(**options, dodge=True, estimator="median", errorbar=None, width=GROUP, gap=0.08, **edge)
         for container, look in zip(ax.containers, looks.values(), strict=True):
             for bar in container:
                 bar.set(**look)

@@ -8,6 +8,7 @@ import os
 from collections.abc import Collection, Mapping
 
 from trainspeed.core.format import DEFAULT_PRECISION
+from trainspeed.core.levers.compute import PRECISION_FLAGS, no_arithmetic
 from trainspeed.core.levers.lever import ON
 from trainspeed.core.result import TF32_WORK
 from trainspeed.core.trial import STRICT, Trial
@@ -16,7 +17,6 @@ from trainspeed.worker.failures import Unsupported
 
 VOLTA, AMPERE = (7, 0), (8, 0)
 TF32_OVERRIDE = "NVIDIA_TF32_OVERRIDE"  # "0": NVIDIA's libraries use no TF32, whatever a framework asks for
-PRECISION_FLAGS = {"bf16": ("avx512_bf16", "amx_bf16", "bf16"), "fp16": ("avx512_fp16", "amx_fp16", "fphp")}
 
 
 def arithmetic_of(trial: Trial) -> str:
@@ -41,8 +41,8 @@ def check_precision(precision: str, capability: tuple[int, int] | None) -> None:
             raise Unsupported(f"{precision} needs compute capability {needed}; this GPU has {here}")
     elif precision == "tf32":
         raise Unsupported("TF32 is a mode of NVIDIA GPUs; this is a CPU")
-    elif not cpu_flags() & set(flags := PRECISION_FLAGS[precision]):
-        raise Unsupported(f"this CPU has no {precision} arithmetic (none of the flags {', '.join(flags)})")
+    elif not cpu_flags() & {*PRECISION_FLAGS[precision]}:
+        raise Unsupported(no_arithmetic(precision))
 
 
 def tf32_flag(precision: str) -> bool | None:

@@ -137,7 +137,10 @@ class TestFailures:
         runs = [run(), failed(Status.OOM, precision="fp16"), failed(Status.UNSUPPORTED, precision="bf16")]
         ax = plot_training_times(frame(*runs)).axes[0]
         assert texts(ax, "failed") == ["fp16 OOM", "bf16 unsupported"]
-        assert len(found(ax, "bar")) == 1
+        (bar,) = found(ax, "bar")
+        assert bar.get_width() < 0.8 / 3, "the words stand next to it, not on it"
+        (word, _) = [text.get_position()[0] for text in ax.texts if text.get_gid() == "failed"]
+        assert bar.get_x() + bar.get_width() < word
 
     def test_one_finished_block_is_a_bar(self):
         ax = plot_training_times(frame(run(), failed(Status.CRASHED, block=1))).axes[0]

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from trainspeed.core.levers.lever import OFF, ON, Level, Lever, LeverKind, Numbers
 
 KERAS = ("tensorflow", "jax")
@@ -9,6 +12,9 @@ COMPILED = {"compile": (ON,)}
 OF_DDP = {"strategy": ("ddp",)}
 # Precisions that set a dtype or a switch of their own: with them, weights in bf16 would be something else.
 OTHER_PRECISIONS = {"precision": ("fp32", "tf32", "fp16", "bf16")}
+# A processor computes in a precision where it has one of these flags; the last names are Arm's.
+PRECISION_FLAGS = {"bf16": ("avx512_bf16", "amx_bf16", "bf16"), "fp16": ("avx512_fp16", "amx_fp16", "fphp")}
+OF_BF16 = ("precision", "pure_bf16", "math_mode", "onednn_math")  # on a CPU
 NO_DDP = dict.fromkeys(KERAS, "DistributedDataParallel is PyTorch's")
 CUDNN_OF_XLA = "its compiler chooses cuDNN's algorithms by measuring them already"
 NO_CUDNN_SWITCH = {"tensorflow": "TensorFlow measures cuDNN's algorithms already", "jax": CUDNN_OF_XLA}
@@ -210,3 +216,23 @@ LEVERS = (
         source="https://docs.pytorch.org/docs/stable/generated/torch.optim.Optimizer.zero_grad.html",
     ),
 )
+
+
+def no_arithmetic(precision: str) -> str:
+    """Return that a processor has not the instructions of a precision, in words."""
+    return (
+        f"this CPU has no {precision} arithmetic (none of the flags {', '.join(PRECISION_FLAGS[precision])})"
+    )
+
+
+def without_arithmetic(machine: Mapping[str, Any], device: str) -> dict[str, str]:
+    """Return lever -> why it is not to be had, of those that a processor without bf16 computes in 32 bits with.
+
+    Args:
+        machine: As `trainspeed.sensors.machine.detect_machine` returns it. One whose flags are not known has them all.
+        device: "cpu" or "gpu".
+    """
+    flags = machine.get("cpu_flags")
+    if device == "gpu" or not flags or {*flags} & {*PRECISION_FLAGS["bf16"]}:
+        return {}
+    return dict.fromkeys(OF_BF16, no_arithmetic("bf16"))

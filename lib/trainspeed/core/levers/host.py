@@ -160,7 +160,7 @@ LEVERS = (
         kind_of={ON: LeverKind.SWITCH},
         conflicts={"compile": (ON,)},
         missing={
-            "torch": "PyTorch's convolutions on a CPU have no other implementation worth the name",
+            "torch": "it is TensorFlow's switch; PyTorch's convolutions on a CPU are oneDNN's",
             "jax": "its build has no oneDNN: XLA takes --xla_cpu_use_onednn and does nothing with it",
         },
         environment={OFF: {"TF_ENABLE_ONEDNN_OPTS": "0"}, ON: {"TF_ENABLE_ONEDNN_OPTS": "1"}},

@@ -140,8 +140,8 @@ LEVERS = (
         level=Level.IMPORT,
         kind=LeverKind.ALREADY_ON,
         missing={
-            "torch": "PyTorch computes on a CPU as it is called",
-            "tensorflow": "TensorFlow's step on a CPU returns when it is computed",
+            "torch": "PyTorch has no such setting: on a CPU it computes as it is called",
+            "tensorflow": "it is JAX's: TensorFlow's step on a CPU returns when it is computed",
         },
         evidence="whether a product was ready as its call returned",
         source="jax/_src/xla_bridge.py, jax_cpu_enable_async_dispatch",

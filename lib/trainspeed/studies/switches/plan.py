@@ -14,6 +14,7 @@ from trainspeed.conduct.machine import cores_here, devices_here, gpu_bytes_here,
 from trainspeed.conduct.plan import Plan, TrialSet, planner
 from trainspeed.core.errors import UserError, check_some, check_whole
 from trainspeed.core.format import NAMES, model_of
+from trainspeed.core.levers.compute import without_arithmetic
 from trainspeed.core.levers.feeding import batch_ladder, loader_ladder
 from trainspeed.core.levers.host import ALL_CORES, AS_SET, THREAD_VARIABLES, plain_values
 from trainspeed.core.levers.lever import Setting
@@ -92,7 +93,7 @@ def plan_switches(
     count, kind = devices_here(STUDY)
     gpu_bytes = gpu_bytes_here(STUDY) if kind == "GPU" else None
     cores = cores_here(STUDY)
-    plain = plain_values(machine_here(STUDY))
+    machine, device = machine_here(STUDY), "gpu" if kind == "GPU" else "cpu"
     context = current()
     drawn = recorded(STUDY, context, may_be_empty=True).runs if context.render_from else ()
     if not drawn:
@@ -116,12 +117,13 @@ def plan_switches(
             start=start,
             candidates=candidates(
                 start,
-                "gpu" if kind == "GPU" else "cpu",
+                device,
                 count,
                 levers,
                 cores=cores,
                 gpu_bytes=gpu_bytes,
-                plain=plain,
+                plain=plain_values(machine),
+                lacking=without_arithmetic(machine, device),
             ),
             confirm_blocks=confirm_blocks,
             slow_blocks=already_on,

@@ -12,12 +12,11 @@ from tensorflow.python.framework.config import is_op_determinism_enabled
 from trainspeed.core.levers.lever import OFF, ON
 from trainspeed.core.result import Seen
 from trainspeed.core.trial import Trial
-from trainspeed.sensors.cpu import cpu_flags
 from trainspeed.worker.failures import Unsupported
 from trainspeed.worker.levers import keras_levers, process
 from trainspeed.worker.levers.hook import Hook, Options
 from trainspeed.worker.levers.keras_levers import NOT_TRAINED, inner, steps_per_call, steps_seen
-from trainspeed.worker.precision import PRECISION_FLAGS
+from trainspeed.worker.precision import check_precision
 from trainspeed.worker.rounding import mode_seen
 
 WHILE = ("While", "StatelessWhile")
@@ -95,8 +94,7 @@ def _onednn_seen(_value: str, _training: Any) -> Seen:
 
 
 def _check_bf16(_value: str, _device: str) -> None:
-    if not cpu_flags() & set(PRECISION_FLAGS["bf16"]):
-        raise Unsupported("this processor has no instructions for bf16: oneDNN computes in 32 bits on it")
+    check_precision("bf16", None)
 
 
 def _math_seen(value: str, _training: Any) -> Seen:
