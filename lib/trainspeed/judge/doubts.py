@@ -54,21 +54,24 @@ class DoubtedRuns:
 
     Attributes:
         note: The doubt with the largest amounts, which stands for all.
-        runs: How many have it, of `of` that gave a result.
-        jobs: Framework and model of each; of a convolution, which has no model, None.
+        doubted: Those that have it, of `of` that gave a result.
         setting: What else all of them share and not all that gave a result do, in a few words.
     """
 
     note: Note
-    runs: int
+    doubted: tuple[Run, ...]
     of: int
-    jobs: frozenset[tuple[str, str | None]]
     setting: tuple[str, ...] = ()
+
+    @property
+    def runs(self) -> int:
+        """How many have it."""
+        return len(self.doubted)
 
     @property
     def names(self) -> list[str]:
         """The frameworks in words, in the order of these."""
-        return sorted({NAMES[framework] for framework, _ in self.jobs})
+        return sorted({NAMES[run.trial.framework] for run in self.doubted})
 
 
 def study_doubts(
@@ -90,8 +93,8 @@ def whole_study_doubts(
     control: Iterable[Verdict] | None,
     verdicts: Iterable[Verdict] = (),
     coverage: Coverage | None = None,
-) -> list[str]:
-    """Return the doubts about a study that are not of single runs.
+) -> dict[str, Verdict | None]:
+    """Return the doubts about a study that are not of single runs, each with what it is about, where it is a verdict.
 
     Args:
         control: Its A/A controls; None where it compares nothing, so that it needs none.
@@ -99,11 +102,13 @@ def whole_study_doubts(
         coverage: What of its plan it had time for; None where it had no limit.
     """
     ok = [run for run in runs if run.status == Status.OK]
-    sentences = [*system_doubts(ok), *node_doubts(ok)]
+    doubts: dict[str, Verdict | None] = dict.fromkeys((*system_doubts(ok), *node_doubts(ok)))
     if control is not None:
         known = list(control)
-        sentences += [*control_doubts(known, coverage), *noise_doubts(verdicts, known)]
-    return [*sentences, *ceiling_doubts(ok), *part_doubts(ok), *clock_doubts(ok), *link_doubts(ok)]
+        doubts |= control_doubts(known, coverage) | noise_doubts(verdicts, known)
+    return doubts | dict.fromkeys(
+        (*ceiling_doubts(ok), *part_doubts(ok), *clock_doubts(ok), *link_doubts(ok))
+    )
 
 
 def doubted_runs(runs: Sequence[Run]) -> list[DoubtedRuns]:
@@ -116,9 +121,8 @@ def doubted_runs(runs: Sequence[Run]) -> list[DoubtedRuns]:
     return [
         DoubtedRuns(
             note=max((note for note, _ in group), key=lambda note: note.amounts),
-            runs=len(group),
+            doubted=tuple(run for _, run in group),
             of=len(ok),
-            jobs=frozenset(job_of(run.trial) for _, run in group),
             setting=_setting_of([run for _, run in group], ok),
         )
         for group in sorted(groups.values(), key=len, reverse=True)

@@ -14,8 +14,10 @@ from trainspeed.judge.text import command_with_time, interval_of, size_of
 from trainspeed.judge.verdict import MIN_BLOCKS, Outcome
 
 
-def control_doubts(control: Sequence[Verdict], coverage: Coverage | None = None) -> list[str]:
+def control_doubts(control: Sequence[Verdict], coverage: Coverage | None = None) -> dict[str, Verdict | None]:
     """Return the doubts about the same trial, measured twice: has it an interval, and does that cover 1?
+
+    Each comes with its control; that there is none, with None.
 
     One that misses 1 within the margin is the same twice: no doubt.
 
@@ -23,20 +25,19 @@ def control_doubts(control: Sequence[Verdict], coverage: Coverage | None = None)
         coverage: What of its plan the study had time for; None where it had no limit.
     """
     if not control:
-        return [_no_control(coverage)]
-    doubts = []
+        return {_no_control(coverage): None}
+    doubts: dict[str, Verdict | None] = {}
     for verdict in control:
         name = ", ".join(verdict.baseline.describe(without=("precision", "compile")))
         if verdict.low is None:
-            doubts.append(
-                f"The A/A control ({name}) has {verdict.blocks} of the {MIN_BLOCKS} blocks that an interval "
-                f"needs: {_more_blocks(verdict, coverage)}."
-            )
+            doubt = f"has {verdict.blocks} of the {MIN_BLOCKS} blocks that an interval needs"
+            doubts[f"The A/A control ({name}) {doubt}: {_more_blocks(verdict, coverage)}."] = verdict
         elif not verdict.low <= 1 <= verdict.high and verdict.outcome is not Outcome.SAME:
-            doubts.append(
+            doubt = (
                 f"The A/A control ({name}) misses 1: {_beside_1(verdict)}. That happens "
                 "about once in 20 by chance; a smaller effect than this is not to be believed. Measure again."
             )
+            doubts[doubt] = verdict
     return doubts
 
 
@@ -67,8 +68,10 @@ def _no_control(coverage: Coverage | None) -> str:
     return f"No A/A control ran: {none}. Add one: name a framework in `controls`."
 
 
-def noise_doubts(verdicts: Iterable[Verdict], control: Iterable[Verdict]) -> list[str]:
+def noise_doubts(verdicts: Iterable[Verdict], control: Iterable[Verdict]) -> dict[str, Verdict]:
     """Return a doubt about each difference that was called though an A/A control does not rule out one as large.
+
+    Each comes with the difference.
 
     A difference is held against the control of its model and framework, else against that of its framework, else
     against all, the widest; and training only against training: the calls of a convolution scatter less.
@@ -76,7 +79,7 @@ def noise_doubts(verdicts: Iterable[Verdict], control: Iterable[Verdict]) -> lis
     told = list(verdicts)
     known = [one for one in control if one.low is not None]
     searched = {verdict.study for verdict in told if verdict.factor == RECIPE}
-    doubts = []
+    doubts: dict[str, Verdict] = {}
     for verdict in told:
         called = verdict.outcome in (Outcome.FASTER, Outcome.SLOWER) and not verdict.is_control
         if verdict.quantity != "time" or not called:
@@ -87,11 +90,12 @@ def noise_doubts(verdicts: Iterable[Verdict], control: Iterable[Verdict]) -> lis
             again = (
                 verdict.row.choice and verdict.baseline != verdict.candidate and verdict.study not in searched
             )
-            doubts.append(
+            doubt = (
                 f"{verdict.name}: {size_of(verdict)}, but {_setting(widest, verdict)} measured twice may differ as "
                 f"much: {interval_of(widest)} in {widest.blocks} blocks. "
                 + ("Believe it once fresh blocks confirm it." if again else "Measure more blocks.")
             )
+            doubts[doubt] = verdict
     return doubts
 
 

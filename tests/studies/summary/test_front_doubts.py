@@ -18,6 +18,7 @@ from trainspeed.search.unmeasured import UnmeasuredStage, as_values
 from trainspeed.studies.summary.collect import ReportSummary, read_report
 from trainspeed.studies.summary.confirmation import Confirmed
 from trainspeed.studies.summary.doubts import all_doubts, doubt_text, headline_doubts_first
+from trainspeed.studies.summary.headline import Gain, HeadlineOutcome
 from trainspeed.studies.summary.notebooks import ReportNotebook, notebooks_in
 from trainspeed.studies.summary.text import not_measured, without_result
 
@@ -201,8 +202,30 @@ def test_of_the_doubts_those_about_the_headline_are_counted(doubts, said):
     runs = tuple(make_run(study=study, framework=framework) for study, framework in doubts)
     best = replace(verdicts_of(runs_of("layout"))[0], study="layout")
 
-    told = doubt_text(report_of(best, runs=runs), NOTHING, (), {("layout", "torch", "cnn10")})
+    gain = Gain(verdict=best, finding=HeadlineOutcome.UNCONFIRMED)
+    told = doubt_text(report_of(best, runs=runs), NOTHING, (), [gain])
     assert told.startswith(f"[{said}](#doubts)")
+
+
+def test_a_control_of_another_framework_and_a_run_of_another_stage_are_no_doubts_about_what_was_kept():
+    """A headline of TensorFlow's fresh blocks was doubted for PyTorch's control, and for a run of a slow way."""
+    noted = {"study": "switches", "framework": "tensorflow", "notes": (CoresBusy(cores=2.5),)}
+    control = [make_run(study="switches", label=label) for label in ("A", "A again")]
+    plain, best = (
+        make_trial(framework="tensorflow"),
+        make_trial(framework="tensorflow", layout="channels_last"),
+    )
+    kept = replace(
+        verdicts_of(runs_of("layout"))[0], study="switches", factor="recipe", baseline=plain, candidate=best
+    )
+    gain = Gain(verdict=kept, finding=HeadlineOutcome.TOGETHER)
+
+    def said(role):
+        runs = (*control, make_run(label=role, **noted))
+        return doubt_text(report_of(kept, runs=runs), NOTHING, (), [gain])
+
+    assert said(Role.SLOW_WAY).startswith("[no reason to doubt the headline, 2 for other parts]")
+    assert said(Role.PLAIN_AGAIN).startswith("[1 of 2 doubts is about the headline]")
 
 
 def test_a_doubt_about_another_model_of_the_study_is_none_about_the_headline():

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 
+from trainspeed.core.factors import RECIPE
 from trainspeed.core.files import CHECK, SUMMARY, VERDICTS
 from trainspeed.core.format import NAMES, counted, listed, model_of
 from trainspeed.core.machine_text import machine_name
 from trainspeed.core.markdown import Marked
 from trainspeed.core.notes import CoresBusy, GpuBusy, GpuShared, GpuTakenMeanwhile
-from trainspeed.core.run import Run, Status
+from trainspeed.core.run import Role, Run, Status
 from trainspeed.core.runs import Measured, RunSet
 from trainspeed.judge.comparison import Verdict, controls
 from trainspeed.judge.doubts import DoubtedRuns, doubted_runs, in_runs, job_of, whole_study_doubts
@@ -24,6 +26,21 @@ from trainspeed.studies.summary.text import called, checks_here
 
 StudyJob = tuple[str, str, str | None]  # study, framework and model
 OTHERS_BUSY = (CoresBusy, GpuBusy, GpuShared, GpuTakenMeanwhile)  # notes on other processes
+FRESH = (Role.RECIPE, Role.PLAIN_AGAIN)  # runs from which alone a search makes claims
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Doubt:
+    """A doubt in words.
+
+    Attributes:
+        jobs: What it is about; about everything where there is none.
+        runs: The runs that have it; none where it is of no single runs.
+    """
+
+    text: str
+    jobs: frozenset[StudyJob] = frozenset()
+    runs: tuple[Run, ...] = ()
 
 
 def evidence_text(report: ReportSummary, measured: Measured, gains: Sequence[Gain]) -> str:
@@ -47,16 +64,19 @@ def evidence_text(report: ReportSummary, measured: Measured, gains: Sequence[Gai
 
 
 def _runs_of(gains: Sequence[Gain], runs: Sequence[Run]) -> list[Run]:
-    """Return the runs that the gains rest on: of both sides, in the studies that they are from; without a gain, all."""
+    """Return the runs that the gains rest on: of both sides, in the studies that they are from; without a gain, all.
+
+    Of what a search kept they are those of fresh blocks.
+    """
     if not gains:
         return [*runs]
     sides = {
-        (study, side.spec)
+        (study, side.spec, gain.verdict.factor == RECIPE)
         for gain in gains
         for study in gain.studies
         for side in (gain.verdict.baseline, gain.verdict.candidate)
     }
-    return [run for run in runs if (run.study, run.trial.spec) in sides]
+    return [run for run in runs if (run.study, run.trial.spec, run.role in FRESH) in sides]
 
 
 def _noise(sure: Sequence[Verdict], gains: Sequence[Gain]) -> str:
@@ -97,19 +117,19 @@ def doubt_text(
     report: ReportSummary,
     measured: Measured,
     confirmed: Sequence[Confirmed] = (),
-    headline: Set[StudyJob] = frozenset(),
+    gains: Sequence[Gain] = (),
 ) -> Marked:
     """Return how many reasons there are to distrust the headline, or else the page, and what was measured again.
 
     What a search kept was measured in fresh blocks, so that nothing has to be measured again.
 
     Args:
-        headline: The jobs of the headline, see `headline_jobs`; none where it tells no gain.
+        gains: Those of the headline; none where it tells no gain.
     """
     doubts = _doubts(report, measured, confirmed)
-    touching = sum(_touches(about, headline) for about in doubts.values())
+    touching = len(_touching(doubts, gains, (*report.runs, *measured.runs)))
     others = len(doubts) - touching
-    subject = "the headline" if headline else "this page"
+    subject = "the headline" if gains else "this page"
     if touching and others:
         told = f"{touching} of {len(doubts)} doubts {'is' if touching == 1 else 'are'} about {subject}"
     else:
@@ -133,24 +153,33 @@ def doubt_text(
     return Marked(f"{told}{luck}")
 
 
-def _touches(about: Set[StudyJob], headline: Set[StudyJob]) -> bool:
-    """Return whether a doubt is about what the headline is from, or about everything; arguments as of `doubt_text`."""
-    return not headline or not about or not about.isdisjoint(headline)
+def _touching(doubts: Sequence[_Doubt], gains: Sequence[Gain], runs: Sequence[Run]) -> list[_Doubt]:
+    """Return the doubts about what the headline is from, or about everything; all where it tells no gain.
 
+    A study may have runs of other frameworks and models than the headline's, and of other things with its own.
 
-def headline_jobs(gains: Iterable[Gain]) -> set[StudyJob]:
-    """Return what the headline is from: study, framework, and the model, which other runs of a study may not train."""
-    return {(study, *job_of(gain.verdict.baseline)) for gain in gains for study in gain.studies}
+    Args:
+        runs: Of all studies.
+    """
+    jobs = {(study, *job_of(gain.verdict.baseline)) for gain in gains for study in gain.studies}
+    own = {id(run) for run in _runs_of(gains, runs)}
+
+    def touches(doubt: _Doubt) -> bool:
+        if not gains or not doubt.jobs:
+            return True
+        return any(id(run) in own for run in doubt.runs) if doubt.runs else not doubt.jobs.isdisjoint(jobs)
+
+    return [doubt for doubt in doubts if touches(doubt)]
 
 
 def headline_doubts_first(
     report: ReportSummary, measured: Measured, confirmed: Sequence[Confirmed] = ()
 ) -> list[str]:
     """Return all doubts, those about the headline first and named so, where others are not about it."""
-    headline = headline_jobs(headline_gains(report, confirmed))
     doubts = _doubts(report, measured, confirmed)
-    touching = [text for text, about in doubts.items() if _touches(about, headline)]
-    others = [text for text in doubts if text not in touching]
+    runs = (*report.runs, *measured.runs)
+    touching = [one.text for one in _touching(doubts, headline_gains(report, confirmed), runs)]
+    others = [one.text for one in doubts if one.text not in touching]
     return [*(f"About the headline: {text}" for text in touching), *others] if others else touching
 
 
@@ -160,15 +189,12 @@ def all_doubts(report: ReportSummary, measured: Measured, confirmed: Sequence[Co
     Args:
         confirmed: What became of some of the gains in fresh blocks: noise is no doubt about one on which these decide.
     """
-    return [*_doubts(report, measured, confirmed)]
+    return [doubt.text for doubt in _doubts(report, measured, confirmed)]
 
 
-def _doubts(
-    report: ReportSummary, measured: Measured, confirmed: Sequence[Confirmed]
-) -> dict[str, frozenset[StudyJob]]:
-    """Return each doubt with the jobs that it is about; none where it is about all."""
+def _doubts(report: ReportSummary, measured: Measured, confirmed: Sequence[Confirmed]) -> list[_Doubt]:
     of_all = [*report.doubts, *_doubts_about_machines((*report.runs, *measured.runs))]
-    doubts = dict.fromkeys(of_all, frozenset())
+    doubts = [_Doubt(text=text) for text in of_all]
     known = {verdict.study for verdict in report.verdicts}
     same: dict[tuple, dict[str, DoubtedRuns]] = {}
     checks = () if checks_here(report)[1] else report.checks  # of another system they are not counted on
@@ -181,17 +207,23 @@ def _doubts(
         control = controls(runs) or (None if study in (CHECK, SUMMARY) else [])
         own = [verdict for verdict in report.verdicts if verdict.study == study and verdict not in seen]
         # The instrument is that of all.
-        about = frozenset() if study == CHECK else frozenset((study, *job_of(run.trial)) for run in runs)
-        told = whole_study_doubts(runs, control, own, report.coverage.get(study))
-        doubts |= {f"{called(study)}: {doubt}": about for doubt in told}
+        every = frozenset() if study == CHECK else frozenset((study, *job_of(run.trial)) for run in runs)
+        for text, verdict in whole_study_doubts(runs, control, own, report.coverage.get(study)).items():
+            jobs = every if verdict is None else frozenset({(study, *job_of(verdict.baseline))})
+            doubts.append(_Doubt(text=f"{called(study)}: {text}", jobs=jobs))
         if study not in known and study not in (CHECK, SUMMARY):
-            doubts[f"{study}: it has runs, but no verdict in {VERDICTS}: see why in its notebook."] = about
+            text = f"{study}: it has runs, but no verdict in {VERDICTS}: see why in its notebook."
+            doubts.append(_Doubt(text=text, jobs=every))
         for one in doubted_runs(runs):
             same.setdefault((one.note.kind, one.note.subject), {})[study] = one
     for own in same.values():
-        about = frozenset((study, *job) for study, one in own.items() for job in one.jobs)
-        doubts[_doubt_of_runs(own)] = frozenset() if CHECK in own else about
-    return doubts | dict.fromkeys(measured.doubts, frozenset())
+        doubted = tuple(run for one in own.values() for run in one.doubted)
+        jobs = frozenset((study, *job_of(run.trial)) for study, one in own.items() for run in one.doubted)
+        doubts.append(
+            _Doubt(text=_doubt_of_runs(own), jobs=frozenset() if CHECK in own else jobs, runs=doubted)
+        )
+    doubts += (_Doubt(text=text) for text in measured.doubts)
+    return [*{doubt.text: doubt for doubt in reversed(doubts)}.values()][::-1]
 
 
 def _doubt_of_runs(by_study: Mapping[str, DoubtedRuns]) -> str:

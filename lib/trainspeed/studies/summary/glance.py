@@ -26,7 +26,7 @@ from trainspeed.show.answer import OUTCOMES
 from trainspeed.studies.summary.cards import answers_something, headline_verdicts, in_card_order, remarked
 from trainspeed.studies.summary.collect import ReportNotebook, ReportSummary
 from trainspeed.studies.summary.confirmation import Confirmed, counts_of
-from trainspeed.studies.summary.doubts import doubt_text, evidence_text, headline_jobs
+from trainspeed.studies.summary.doubts import doubt_text, evidence_text
 from trainspeed.studies.summary.gains import study_link
 from trainspeed.studies.summary.headline import HeadlineOutcome, compared, headline_gains, to_paste
 from trainspeed.studies.summary.plain_script import beaten, is_on_cores, plain_words
@@ -183,8 +183,7 @@ def fact_sentences(
 ) -> list[Marked]:
     """Return what there is to paste, how sure the headline is, what lacked memory or a result, and how long it took."""
     told = headline_gains(report, confirmed)
-    about = headline_jobs(told)
-    sure = [evidence_text(report, measured, told), doubt_text(report, measured, confirmed, about)]
+    sure = [evidence_text(report, measured, told), doubt_text(report, measured, confirmed, told)]
     # The headline itself leads to the lines of what a search kept.
     linked = any(gain.finding is HeadlineOutcome.TOGETHER for gain in told)
     paste = (
