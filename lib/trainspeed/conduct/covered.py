@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 from trainspeed.conduct.groups import PlannedGroup
@@ -29,7 +29,7 @@ def covered(
         budget_s, spent_s: See `Coverage`.
     """
     runs = list(runs)
-    ended_well = {run.key for run in runs if run.status is Status.OK}
+    ended_well = {run.key: run.busy_s for run in runs if run.status is Status.OK}
     needed_s = {run.key: run.failure.needs_s for run in runs if run.failure and run.failure.lacked_time}
     groups = [group for group in table.groups if not group.around]
     planned_in = Counter(
@@ -38,7 +38,9 @@ def covered(
     found = []
     for group in groups:
         own_s = [needed_s[arm.key] for block in group.blocks for arm in block if arm.key in needed_s]
-        blocks = sum(_was_measured(block, ended_well, planned_in) for block in group.blocks)
+        measured = [block for block in group.blocks if _was_measured(block, ended_well, planned_in)]
+        blocks = len(measured)
+        took_s = sum(ended_well.get(arm.key, 0.0) for block in measured for arm in block)
         found.append(
             GroupCoverage(
                 part=group.name,
@@ -48,12 +50,15 @@ def covered(
                 most=group.most,
                 failed=not own_s and (group in table.over or (table.had(group) > 0 and not blocks)),
                 needs_s=max(own_s, default=None),
+                block_s=took_s / blocks if blocks else None,
             )
         )
     return Coverage(session=session, study=study, budget_s=budget_s, spent_s=spent_s, groups=tuple(found))
 
 
-def _was_measured(block: Sequence[Planned], ended_well: Set[Any], planned_in: Mapping[Any, int]) -> bool:
+def _was_measured(
+    block: Sequence[Planned], ended_well: Collection[Any], planned_in: Mapping[Any, int]
+) -> bool:
     """Return whether a run of a block ended well that no other group has too, where there is such a one.
 
     A search asks for its fresh blocks once more with further arms: what the first group measured is not the second's.

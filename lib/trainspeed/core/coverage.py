@@ -31,6 +31,7 @@ class GroupCoverage:
         failed: Whether it has no more since its trials, or those that they are compared with, failed: no time was
             lacking.
         needs_s: Seconds that a block of it takes at least, where one was given up for want of time; else None.
+        block_s: Seconds that its blocks took, on average; None without one, and in older reports.
     """
 
     part: Name
@@ -40,6 +41,7 @@ class GroupCoverage:
     most: Number
     failed: bool = False
     needs_s: Elapsed | None = None
+    block_s: Elapsed | None = None
 
     @property
     def arms(self) -> tuple[AnyTrial, ...]:
@@ -64,9 +66,14 @@ class Coverage:
     groups: tuple[GroupCoverage, ...]
 
     def ampler_minutes(self, blocks: int) -> int:
-        """Minutes that a reader may try next: three times what it was given, or so many blocks of what did not fit."""
+        """Minutes that a reader may try next: three times what it was given, or enough for so many blocks.
+
+        Those of the core are given before all else; what did not fit may have them, too.
+        """
+        begun = [group for group in self.groups if group.core and group.blocks and not group.failed]
+        missing_s = sum(max(0, min(blocks, g.most) - g.blocks) * (g.block_s or 0.0) for g in begun)
         decided_s = (blocks * group.needs_s for group in self.left_out if group.needs_s)
-        return ceil(max(3 * self.budget_s, *decided_s, 0.0) / 60)
+        return ceil(max(3 * self.budget_s, self.spent_s + missing_s, *decided_s, 0.0) / 60)
 
     @property
     def left_out(self) -> tuple[GroupCoverage, ...]:
