@@ -142,6 +142,15 @@ def test_a_plan_does_not_say_that_all_fits_where_a_time_of_its_own_leaves_someth
     assert total == f"All of it: 10 min 00 s or less. 20 min 00 s would add: nothing: {why}."
 
 
+def test_no_plan_says_that_all_fits_of_a_search_whose_further_runs_are_not_known_beforehand():
+    """With 14 minutes, and with an hour, `switches` had 4 minutes of runs, to which twice the time added nothing."""
+    alone = replace(session(600.0, None), notebooks=("layout",), weights={})
+
+    *_, total = plan_lines(alone, {"layout": replace(PLANS["layout"], depends=True)})
+
+    assert total.endswith("known beforehand fits; what depends on what that finds has more time.")
+
+
 def test_a_plan_says_where_twice_the_time_is_too_little_for_what_is_left_out():
     fields = {"core": False, "arms": ("c",), "most": 1, "first_s": 1e5, "block_s": 1e5}
     huge = ForecastGroup(name="survey", **fields)

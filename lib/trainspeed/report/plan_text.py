@@ -100,6 +100,8 @@ def _why_nothing(
         for end in [plan.forecast(given_s[name], hands)]
         if any(end.had(group) < group.most for group in plan.groups)
     ]
+    if not lacking and any(plan.depends for plan in plans.values()):
+        return "all that is known beforehand fits; what depends on what that finds has more time"
     if not lacking:
         return "all that the preset asks for fits"
     fixed = [name for name in lacking if name in session.given_s]

@@ -193,9 +193,7 @@ def test_what_has_no_program_beside_one_that_has_is_named():
 def test_more_time_is_three_times_what_the_search_had_in_a_command_to_paste():
     found = replace(nothing_yet(), decisions=dict.fromkeys(SWITCHES, Decision.OPEN))
     had = Coverage(session="s", study="switches", budget_s=190.0, spent_s=190.0, groups=())
-    command = (
-        "give it more time (`make report NOTEBOOKS=switches BUDGET=10m`; `make plan` says what that adds)"
-    )
+    command = "give it more time (`make report NOTEBOOKS=switches BUDGET=10m`)"
 
     assert command in answer_sentences([found], had)[0]
     assert command in text.fate_sentences([found], had)[0]

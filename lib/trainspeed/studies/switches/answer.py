@@ -50,8 +50,8 @@ def without_code(found: Iterable[Findings]) -> list[str]:
 
 
 def more_time(coverage: Coverage | None) -> str:
-    """Return what decides what there was no time for."""
-    command = f" (`{command_with_time(coverage)}`; `make plan` says what that adds)" if coverage else ""
+    """Return what decides what there was no time for: no plan tells beforehand how far a search comes."""
+    command = f" (`{command_with_time(coverage)}`)" if coverage else ""
     return f"give it more time{command}"
 
 
