@@ -11,6 +11,7 @@ from trainspeed.core.format import NAMES, counted, listed, minutes, percent, thr
 from trainspeed.core.markdown import Marked, escape
 from trainspeed.core.runs import Measured
 from trainspeed.judge.answer import Answer, answers, shared_words, where_measured
+from trainspeed.judge.arithmetic import onednn_sentences
 from trainspeed.judge.blocks_needed import MOST_BLOCKS, blocks_for_margin
 from trainspeed.judge.comparison import Verdict
 from trainspeed.judge.doubts import study_doubts
@@ -174,6 +175,7 @@ def certainty_sentences(
         sentences.append(f"Measured on: {', '.join(setting)}.")
         every = [verdict for verdict in doubted or verdicts if not verdict.is_control]
         sentences.append(_intervals([v for v in every if v.low is not None], len(every)))
+    sentences += onednn_sentences(measured.runs)
     noise = [f"{_whose(v)} {size_of(v)} ({interval_of(v)})" for v in control if v.low is not None]
     if noise:
         sentences.append(

@@ -128,9 +128,12 @@ def test_of_what_pays_together_the_throughput_is_that_of_its_fresh_blocks():
 def test_else_the_largest_gain_that_fresh_blocks_confirm_before_a_larger_one_that_was_found_once():
     once, held, lost = verdict(3.0), verdict(2.0), verdict(4.0)
     confirmed = [Confirmed(first=held, again=verdict(2.0)), Confirmed(first=lost, again=verdict(0.9))]
+    less = Confirmed(first=verdict(1.2), again=verdict(1.2))
 
     (said,) = headline(report_of(once, held, lost), confirmed)
-    assert said.endswith("confirmed in fresh blocks. Of those, it was the largest at first.")
+    assert said.endswith("; confirmed in fresh blocks."), "the only one"
+    (several,) = headline(report_of(once, held, lost), [*confirmed, less])
+    assert several == f"{said} Of those confirmed, it was the largest at first."
     assert said.startswith("**2.00 times as fast**") and "; confirmed in fresh blocks." in said
     (said,) = headline(report_of(once, lost), confirmed)
     assert said.startswith("**3.01 times as fast**") and "not yet confirmed" in said
@@ -146,6 +149,14 @@ def test_a_confirmed_gain_has_the_size_of_the_fresh_blocks_and_is_ranked_by_that
     assert "; confirmed, but smaller in fresh blocks." in said
     (said,) = headline(report_of(lucky, steady), confirmed)
     assert said.startswith("**1.12 times as fast**")
+
+
+def test_a_precision_alone_comes_with_what_is_known_of_its_accuracy():
+    first = verdict(1.5)
+    first = replace(first, factor="precision", candidate=replace(first.baseline, precision="bf16"))
+    again = [Confirmed(first=first, again=verdict(1.5))]
+
+    assert headline(report_of(first), again)[0].endswith("confirmed in fresh blocks; accuracy not compared.")
 
 
 def test_too_few_fresh_blocks_refute_nothing():

@@ -6,6 +6,7 @@ import pytest
 
 from front_data import report_of, runs_of, verdicts_of
 from study_data import MACHINE, make_run
+from trainspeed.core.run import Role
 from trainspeed.core.trial import ALL_CORES
 from trainspeed.judge.verdict import Outcome
 from trainspeed.search.untried import searched
@@ -107,6 +108,10 @@ def test_what_a_search_tried_and_did_not_keep_says_so_wherever_it_is_called_fast
     )
     on_gpu = [replace(run, machine=MACHINE | {"device": "gpu"}) for run in runs]
     assert not_kept_words(gain, [kept], searched(on_gpu)) == "; tried in switches and not kept"
+    open_ = "; tried in switches and not measured in fresh blocks there"
+    assert not_kept_words(gain, [], searched(on_gpu)) == open_, "promising, for all that is known"
+    fresh = [*on_gpu, replace(on_gpu[0], label=Role.RECIPE)]
+    assert not_kept_words(gain, [], searched(fresh)) == "; tried in switches and not kept"
 
 
 def test_the_code_to_paste_comes_with_what_was_slower_for_another_model():

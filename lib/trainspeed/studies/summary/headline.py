@@ -15,7 +15,7 @@ from trainspeed.judge.comparison import Verdict
 from trainspeed.judge.text import accuracy_in_words, interval_of, leaning_of, size_of, switched_on
 from trainspeed.judge.verdict import MARGIN, MIN_BLOCKS, Outcome
 from trainspeed.snippets.code import program_anchor
-from trainspeed.studies.summary.accuracy import gain_accuracy
+from trainspeed.studies.summary.accuracy import gain_accuracy, switch_accuracy
 from trainspeed.studies.summary.collect import ReportSummary
 from trainspeed.studies.summary.confirmation import Confirmed, unconfirmed_at_first
 from trainspeed.studies.summary.gains import plain_images_per_s, study_link
@@ -139,7 +139,9 @@ def headline(report: ReportSummary, confirmed: Sequence[Confirmed] = ()) -> list
     """
     told = headline_gains(report, confirmed)
     said = [
-        _recipe(g.verdict, report) if g.finding is HeadlineOutcome.TOGETHER else _gain(g, report)
+        _recipe(g.verdict, report)
+        if g.finding is HeadlineOutcome.TOGETHER
+        else _gain(g, report, several=sum(one.holds for one in confirmed) > 1)
         for g in told
     ]
     return said or [_nothing(report, confirmed)]
@@ -182,16 +184,23 @@ def _place(trial: Trial) -> str:
     return f"{NAMES[trial.framework]}, {model_of(trial.model)}"
 
 
-def _gain(gain: Gain, report: ReportSummary) -> Marked:
-    """Return a gain, with its size in fresh blocks where they confirm it: at first the largest is partly luck."""
-    plain = plain_images_per_s(gain.again.first if gain.again else gain.verdict, report)
+def _gain(gain: Gain, report: ReportSummary, *, several: bool) -> Marked:
+    """Return a gain, with its size in fresh blocks where they confirm it: at first the largest is partly luck.
+
+    Args:
+        several: Whether fresh blocks confirmed others, too.
+    """
+    first = gain.again.first if gain.again else gain.verdict
+    plain = plain_images_per_s(first, report)
     at_first = "" if plain is None else f", plain {three(plain)} images/s"
     size = f"**{size_of(gain.verdict, times='')} times as fast** ({interval_of(gain.verdict)}){at_first}"
     name = escape(", ".join([gain.verdict.name, *_cores(gain.verdict, report)]))
-    largest = " Of those, it was the largest at first."
-    largest = largest if gain.finding is HeadlineOutcome.CONFIRMED else ""
-    tried = escape(not_kept_words(gain.verdict, report.kept, report.searches))
-    return Marked(f"{size}: {name}; {how_sure(gain.finding, gain.verdict, gain.again)}{tried}.{largest}")
+    largest = " Of those confirmed, it was the largest at first."
+    largest = largest if several and gain.finding is HeadlineOutcome.CONFIRMED else ""
+    words = escape(
+        switch_accuracy(first, report) + not_kept_words(gain.verdict, report.kept, report.searches)
+    )
+    return Marked(f"{size}: {name}; {how_sure(gain.finding, gain.verdict, gain.again)}{words}.{largest}")
 
 
 def how_sure(finding: HeadlineOutcome, verdict: Verdict, again: Confirmed | None) -> str:

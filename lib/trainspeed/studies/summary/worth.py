@@ -192,7 +192,8 @@ def not_kept_words(
     verdict: Verdict, kept: Iterable[Verdict], searches: Iterable[tuple[Trial, Sequence[Run]]]
 ) -> str:
     """Return that a search of the same framework and model tried what a verdict by itself calls faster, and did not
-    keep it, to be put after it: the code to paste has it not. Nothing where it is no such switch.
+    keep it, or came to no fresh blocks, to be put after it: the code to paste has it not. Nothing where it is no such
+    switch.
 
     Args:
         kept, searches: As of `ReportSummary`.
@@ -210,8 +211,11 @@ def not_kept_words(
         tried = any(run.status is Status.OK and has(run.trial) for run in own)
         if study == verdict.study or of != (trial.framework, trial.model) or has(start) or not tried:
             continue
-        whole = (v.candidate for v in kept if v.study == study)
-        if not any(has(one) for one in whole if (one.framework, one.model) == of):
+        whole = [v.candidate for v in kept if v.study == study]
+        whole = [one for one in whole if (one.framework, one.model) == of]
+        if not any(map(has, whole)):
             cores = {cores_of(start)} - {cores_of(trial)} if own[0].machine.get("device") == "cpu" else ()
-            return f"; tried in {study}{''.join(f' on {words}' for words in cores)} and not kept"
+            fresh = whole or any(run.role is Role.RECIPE for run in own)
+            became = "and not kept" if fresh else "and not measured in fresh blocks there"
+            return f"; tried in {study}{''.join(f' on {words}' for words in cores)} {became}"
     return ""
