@@ -7,6 +7,7 @@ import pytest
 
 from study_data import control_runs, layout_pair, make_run
 from trainspeed.core.coverage import Coverage, GroupCoverage
+from trainspeed.core.run import Status
 from trainspeed.core.runs import Measured
 from trainspeed.judge.comparison import compare, controls
 from trainspeed.judge.verdict import Outcome
@@ -130,12 +131,30 @@ def test_an_answer_names_the_comparison_that_it_had_no_time_for(shown, verdicts)
     group = GroupCoverage(part="core", core=True, trials=(arm,), blocks=0, most=6)
     covered = Coverage(session="s", study="layout", budget_s=60.0, spent_s=60.0, groups=(group,))
 
-    said = shown(partial(sections.answer, coverage=covered), verdicts, [])[1]
+    measured = Measured((), "layout", "s", out=Path(), folder=Path(), coverage=covered)
+
+    said = shown(partial(sections.answer, measured=measured), verdicts, [])[1]
 
     assert (
         "TensorFlow, cnn10: no time for its own blocks here: `make report NOTEBOOKS=layout BUDGET=3m`."
         in said
     )
+
+
+def test_where_no_run_gave_a_result_the_answer_is_why(shown):
+    """It said that no comparison has 6 blocks, so that a reader asked for more of them."""
+    broken = make_run(status=Status.CRASHED, reason="train.py:build raised KeyError")
+    refused = make_run(block=1, status=Status.UNSUPPORTED, reason="this CPU has no bf16 arithmetic")
+
+    def said(*runs):
+        measured = Measured(runs, "layout", runs[0].session, out=Path(), folder=Path())
+        return shown(partial(sections.answer, measured=measured), judged(FEW), [])[1]
+
+    assert said(broken).startswith(
+        "Nothing was measured: 1 of 1 run gave no result: crashed: train.py:build raised KeyError."
+    )
+    some = said(broken, refused, make_run(block=2))
+    assert some.startswith("Nothing is decided: ") and "Not to be had here: this CPU has no bf16" in some
 
 
 def test_controls_stand_below_the_doubts_and_are_none_of_them(monkeypatch):

@@ -45,7 +45,6 @@ AGAIN = Marked(
     "That is a first measurement: the largest gains are measured again in fresh blocks, and the "
     f"{FRONT_PAGE} says what became of them."
 )
-NOTHING = f"Nothing is decided: no comparison has {MIN_BLOCKS} blocks or more."
 
 
 def answer_text(answer: Answer, *, on_cores: bool = False) -> Marked:

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 
 from IPython.display import Markdown, display
 
-from trainspeed.core.coverage import Coverage
 from trainspeed.core.guard import guarded
 from trainspeed.core.markdown import escape
 from trainspeed.core.runs import Measured
@@ -18,7 +17,6 @@ from trainspeed.judge.verdict import Outcome
 from trainspeed.show import forest, notebook, tables
 from trainspeed.show.answer import (
     AGAIN,
-    NOTHING,
     accuracy_text,
     answer_text,
     certainty_sentences,
@@ -27,6 +25,7 @@ from trainspeed.show.answer import (
 from trainspeed.show.coverage import core_left_out, coverage_sentences, left_out_table
 from trainspeed.show.messages import of_comparisons
 from trainspeed.show.monitor import plot_monitor
+from trainspeed.show.no_answer import nothing_decided
 from trainspeed.show.theme import show
 
 HOW_TO_READ_SPEEDUPS = """
@@ -60,7 +59,7 @@ def answer(
     on_cores: bool = False,
     accuracy: Sequence[Verdict] | None = None,
     untrained: Sequence[str] = (),
-    coverage: Coverage | None = None,
+    measured: Measured | None = None,
     unanswered: Sequence[str] = (),
 ) -> None:
     """Show what was decided, a sentence for each comparison, and the chart that carries it.
@@ -72,15 +71,16 @@ def answer(
         on_cores: Whether a device is a CPU core: see `answer_text`.
         accuracy: The verdicts on accuracy, where what is faster may cost some; None where it does not.
         untrained: What had not learned, so that its accuracy is not compared: see `accuracy_text`.
-        coverage: What of its plan the study had time for; None where it had no limit.
+        measured: All of the study, which tells what there was no time for, and why nothing has a result.
         unanswered: Sentences on what this machine cannot answer, which come first.
     """
     sure = [verdict for verdict in verdicts if verdict.low is not None]
     said = [answer_text(one, on_cores=on_cores) for one in answers(sure)]
     kept = [accuracy_text(accuracy, untrained)] if accuracy is not None else []
     again = [AGAIN] if any(verdict.outcome is Outcome.FASTER for verdict in sure) else []
-    told = [*said, *again, *first_looks(verdicts), *kept] if said else [NOTHING]
-    text = "\n\n".join([*unanswered, *told, *map(escape, core_left_out(coverage))])
+    told = [*said, *again, *first_looks(verdicts), *kept] if said else nothing_decided(measured)
+    left = [] if measured is None else core_left_out(measured.coverage)
+    text = "\n\n".join([*unanswered, *told, *map(escape, left)])
     display(Markdown(text), metadata=notebook.of_verdicts(sure))
     shown = [*(sure or verdicts), *control]
     with guarded():

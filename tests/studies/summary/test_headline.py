@@ -151,14 +151,6 @@ def test_a_confirmed_gain_has_the_size_of_the_fresh_blocks_and_is_ranked_by_that
     assert said.startswith("**1.12 times as fast**")
 
 
-def test_a_precision_alone_comes_with_what_is_known_of_its_accuracy():
-    first = verdict(1.5)
-    first = replace(first, factor="precision", candidate=replace(first.baseline, precision="bf16"))
-    again = [Confirmed(first=first, again=verdict(1.5))]
-
-    assert headline(report_of(first), again)[0].endswith("confirmed in fresh blocks; accuracy not compared.")
-
-
 def test_too_few_fresh_blocks_refute_nothing():
     first = verdict(1.5)
     again = [Confirmed(first=first, again=verdict(1.5, blocks=2))]

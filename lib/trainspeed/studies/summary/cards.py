@@ -23,6 +23,7 @@ from trainspeed.judge.verdict import MARGIN, Outcome
 from trainspeed.show.answer import OUTCOMES
 from trainspeed.show.axes import ratio_axis
 from trainspeed.show.fitting import render_figure
+from trainspeed.show.no_answer import NOTHING
 from trainspeed.show.series import marks
 from trainspeed.show.theme import OUTCOME_STYLES, PALE, SMALL_PT
 from trainspeed.studies.summary.collect import ReportSummary
@@ -40,7 +41,6 @@ LABEL_LETTERS = 40  # of a line above a mark; the number has the rest of the fir
 LABEL_UP, MARK_DOWN = 0.2, 0.22  # from the middle of a row, in rows
 LINE = 0.38  # height of a further line of a label, in rows
 HALF_STRIP = 0.23  # height of the margin behind a mark, from the mark to its end, in rows
-EMPTY = "Nothing is decided: no comparison has 6 blocks or more."
 NO_REMARKS: Mapping[Verdict, str] = {}
 
 
@@ -142,7 +142,7 @@ def _card(
         number = counted(len(more), "comparison" if fastest else "more comparison")
         texts.append(f"{number} decided, on its page: {counts}.")
     texts += [open_ for open_ in (open_text(groups, told),) if open_]
-    said = "".join(f"<p>{text}</p>" for text in texts or [EMPTY])
+    said = "".join(f"<p>{text}</p>" for text in texts or [NOTHING])
     text = f"<div><h3>{link}</h3>{said}</div>"
     drawn = against_each(fastest, told) if fastest else [*told]
     return f'<div class="card"><div>{text}{_picture(drawn, ran)}</div></div>'

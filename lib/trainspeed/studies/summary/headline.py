@@ -14,6 +14,7 @@ from trainspeed.core.trial import Trial
 from trainspeed.judge.comparison import Verdict
 from trainspeed.judge.text import accuracy_in_words, interval_of, leaning_of, size_of, switched_on
 from trainspeed.judge.verdict import MARGIN, MIN_BLOCKS, Outcome
+from trainspeed.show.no_answer import nothing_measured
 from trainspeed.snippets.code import program_anchor
 from trainspeed.studies.summary.accuracy import gain_accuracy, switch_accuracy
 from trainspeed.studies.summary.collect import ReportSummary
@@ -187,8 +188,7 @@ def _place(trial: Trial) -> str:
 def _gain(gain: Gain, report: ReportSummary, *, several: bool) -> Marked:
     """Return a gain, with its size in fresh blocks where they confirm it: at first the largest is partly luck.
 
-    Args:
-        several: Whether fresh blocks confirmed others, too.
+    `several` is whether fresh blocks confirmed others, too.
     """
     first = gain.again.first if gain.again else gain.verdict
     plain = plain_images_per_s(first, report)
@@ -248,6 +248,8 @@ def no_gain_texts(compared: int, undecided: int, gains: int, *, fresh_blocks: st
 
 
 def _nothing(report: ReportSummary, confirmed: Sequence[Confirmed]) -> Marked:
+    if nothing := nothing_measured(report.runs):
+        return nothing
     judged = compared(report)
     undecided = sum(verdict.outcome is Outcome.UNDECIDED for verdict in judged)
     claim, why = no_gain_texts(

@@ -1,0 +1,39 @@
+"""What a page says in place of an answer: that nothing is decided, and why nothing has a result. Decides nothing."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+from trainspeed.core.format import one_line
+from trainspeed.core.markdown import Marked, escape
+from trainspeed.core.no_result import failures_in_short, has_result
+from trainspeed.core.run import Run, Status
+from trainspeed.core.runs import Measured
+from trainspeed.judge.verdict import MIN_BLOCKS
+
+MOST_REASONS = 2
+NOTHING = f"Nothing is decided: no comparison has {MIN_BLOCKS} blocks or more."
+
+
+def nothing_measured(runs: Sequence[Run]) -> Marked | None:
+    """Return that no run gave a result, and why most of them did not; None where one did, or there is none."""
+    return (
+        None
+        if has_result(runs)
+        else Marked(f"Nothing was measured: {escape(failures_in_short(runs) or '')}.")
+    )
+
+
+def nothing_decided(measured: Measured | None) -> list[Marked]:
+    """Return that nothing is decided, and why, as far as runs without a result are the reason.
+
+    Args:
+        measured: All of the study; None where there is none.
+    """
+    runs = () if measured is None else measured.runs
+    if nothing := nothing_measured(runs):
+        return [nothing]
+    missing = Counter(run.reason for run in runs if run.status is Status.UNSUPPORTED and run.reason)
+    reasons = [escape(one_line(reason)) for reason, _ in missing.most_common(MOST_REASONS)]
+    return [Marked(NOTHING), *(Marked(f"Not to be had here: {reason}.") for reason in reasons)]
