@@ -19,7 +19,7 @@ from trainspeed.core.markdown import escape
 from trainspeed.judge.verdict import judge
 from trainspeed.search.findings import Clash, Decision, Effect
 from trainspeed.studies.switches import introductions, reasons, text
-from trainspeed.studies.switches.costs import PART_COLUMNS, worth_drawing
+from trainspeed.studies.switches.step_parts import PART_COLUMNS, worth_drawing
 
 
 def test_what_was_not_in_effect_says_how_that_was_seen_and_is_escaped_where_it_is_shown():

@@ -29,6 +29,7 @@ from trainspeed.studies.summary.confirmation import Confirmed, counts_of
 from trainspeed.studies.summary.doubts import doubt_text, evidence_text
 from trainspeed.studies.summary.gains import study_link
 from trainspeed.studies.summary.headline import HeadlineOutcome, compared, headline_gains, to_paste
+from trainspeed.studies.summary.pays import break_even_sentences
 from trainspeed.studies.summary.plain_script import beaten, is_on_cores, plain_words
 from trainspeed.studies.summary.text import without_result_in_short
 
@@ -197,6 +198,7 @@ def fact_sentences(
     missing = "; ".join(filter(None, gaps)) or "nothing that was asked for"
     return [
         *([] if linked else [Marked(f"**To paste**: {paste}.")]),
+        *break_even_sentences(report, told),
         Marked(f"**How sure**: {'; '.join(filter(None, sure))}."),
         Marked(f"**Memory**: {_memory((*report.runs, *measured.runs), report)}."),
         Marked(f"**Not measured**: [{missing}](#what-was-not-measured)."),

@@ -29,7 +29,7 @@ from trainspeed.search.findings import Findings
 from trainspeed.search.search import Search
 from trainspeed.search.sizes import options
 from trainspeed.search.switch import DEFAULT_LAYOUT, plain_trial
-from trainspeed.studies.switches.costs import PARTS
+from trainspeed.studies.switches.step_parts import PARTS
 
 STUDY = "switches"
 PART_FACTORS = ("part",)

@@ -16,13 +16,13 @@ from trainspeed.core.levers.lever import LeverKind, text_of
 from trainspeed.core.levers.registry import LEVERS
 from trainspeed.core.run import Role, Run
 from trainspeed.core.runs import RunSet
+from trainspeed.judge.break_even import Cost, compared_costs, cost_of
 from trainspeed.judge.text import accuracy_in_words, interval_of, size_of
 from trainspeed.judge.verdict import MIN_BLOCKS, Judgement, Outcome
 from trainspeed.search.findings import Effect, Feasible, Findings
 from trainspeed.search.switch import combined
 from trainspeed.search.unmeasured import where
 from trainspeed.show.cells import styled
-from trainspeed.studies.switches.costs import Cost, compared_costs, cost_of
 from trainspeed.studies.switches.text import CLASSES
 from trainspeed.studies.switches.views import NOT_IN_EFFECT, marked, switch_names, took_hold
 

@@ -18,7 +18,7 @@ from trainspeed.search.findings import Decision, Effect, Findings, Interaction, 
 from trainspeed.search.switch import Switch
 from trainspeed.search.unmeasured import where
 from trainspeed.studies.switches.answer import confirmed_accuracy, more_time, with_decision
-from trainspeed.studies.switches.costs import besides_computing
+from trainspeed.studies.switches.step_parts import besides_computing
 from trainspeed.studies.switches.views import INTERVAL_SE, change_percent, spoiled, switch_names
 
 TELLING = 0.05  # of an epoch: where the input alone takes less, computing is all that can be saved

@@ -8,8 +8,8 @@ import pytest
 from study_data import make_run, make_trial
 from trainspeed.core.phase import COMPUTE, FIT, INPUT, WHOLE
 from trainspeed.core.result import Turn
-from trainspeed.core.run import Role, Status
-from trainspeed.studies.switches.costs import Cost, cost_of, time_parts
+from trainspeed.core.run import Role
+from trainspeed.studies.switches.step_parts import time_parts
 
 START = make_trial(dataset="auto")
 SECONDS = {WHOLE: 1.0, INPUT: 0.8, COMPUTE: 0.7, FIT: 1.25}
@@ -95,16 +95,3 @@ def test_a_part_that_was_not_measured_is_not_0():
 def test_without_whole_steps_there_is_no_row():
     assert time_parts(runs(both=None), {"here": START}).empty
     assert isinstance(time_parts([], {"here": START}), pd.DataFrame)
-
-
-def test_a_setting_that_saves_nothing_never_pays_for_its_longer_first_epoch():
-    plain = Cost(first_epoch_s=2.0, epoch_s=1.0)
-
-    assert Cost(first_epoch_s=3.0, epoch_s=1.0).break_even(plain) is None
-    assert Cost(first_epoch_s=3.0, epoch_s=0.75).break_even(plain) == pytest.approx(4)
-    assert Cost(first_epoch_s=1.5, epoch_s=0.75).break_even(plain) == 0
-    assert Cost(first_epoch_s=2.5, epoch_s=0.75, longer_first_s=(-1.0, 1.0)).break_even_range(plain) == (0, 4)
-
-
-def test_runs_that_failed_cost_nothing_that_is_known():
-    assert cost_of([make_run(status=Status.OOM)]) is None
