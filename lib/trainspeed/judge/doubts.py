@@ -248,7 +248,8 @@ def note_sentence(note: Note) -> str:
         case GpuIdle():
             return (
                 f"The GPU had nothing to do for up to {percent(note.share)} of the time: the host was launching steps "
-                "and feeding images, and what is compared is in part its time. Train larger batches, or compile."
+                "and feeding images, and what is compared is in part its time. Train larger "
+                "batches, compile, or record CUDA graphs of what is compiled already."
             )
         case EpochsDrifted():
             return (

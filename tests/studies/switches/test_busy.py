@@ -8,11 +8,11 @@ import pytest
 
 from search_findings import BF16, COMPILED, LAST, whole
 from study_data import make_run, make_trial
-from trainspeed.search.switch import combined
+from trainspeed.search.switch import Switch, combined
 from trainspeed.studies.switches.busy import busy_sentences
 
 STEPS = {"batch_size": 8, "images_per_epoch": 32}  # 4 an epoch
-MORE = "Try beside these what saves the host’s time: CUDA graphs, a larger batch."
+MORE = "Beside these, what saves the host’s time may pay: CUDA graphs or a larger batch."
 
 
 @pytest.fixture
@@ -40,6 +40,9 @@ def test_it_is_told_for_how_much_of_a_step_the_gpu_computes_and_with_what_it_wai
         "PyTorch, cnn10: it waits for the host with bf16 (computes for 64 % of a step; its own work is 1.50x as "
         f"fast). {MORE}",
     ]
+    graphs = Switch(lever="compile_mode", value="reduce-overhead")
+    kept = replace(found, kept=(graphs,))
+    assert busy_sentences([kept], runs)[1].endswith(" may pay: a larger batch; CUDA graphs were kept.")
     auto = replace(found, start=replace(found.start, dataset="auto"))
     assert busy_sentences([auto], [profiled(found.start, 4.0, 0.5)]) == [
         "PyTorch, cnn10: the GPU computes for 50 % of a plain step and waits for the host in the rest."

@@ -12,6 +12,8 @@ from trainspeed.search.findings import Findings
 from trainspeed.search.switch import Switch, combined
 from trainspeed.search.unmeasured import where
 
+GRAPHS = {("compile_mode", mode) for mode in ("reduce-overhead", "max-autotune")}  # that record CUDA graphs
+
 
 def busy_sentences(found: Iterable[Findings], runs: Iterable[Run]) -> list[str]:
     """Return for how much of a plain step the GPU computes, and the switches with which it waits for the host.
@@ -28,9 +30,11 @@ def busy_sentences(found: Iterable[Findings], runs: Iterable[Run]) -> list[str]:
         sentences.append(f"{where(one)}: the GPU computes for {percent(share)} of a plain step{waits}.")
         alone = {s.switch: known.of([combined(one.start, [s.switch])]) for s in one.feasible if s.enters}
         if waiting := [said for switch, own in alone.items() if (said := _waiting(switch, plain, own))]:
+            has_graphs = any((switch.lever, switch.value) in GRAPHS for switch in one.kept)
+            graphs = ["CUDA graphs"] * (one.start.framework == "torch" and not has_graphs)
             sentences.append(
-                f"{where(one)}: it waits for the host with {listed(waiting)}. Try beside these what saves the host’s "
-                "time: CUDA graphs, a larger batch."
+                f"{where(one)}: it waits for the host with {listed(waiting)}. Beside these, what saves the host’s time "
+                f"may pay: {listed([*graphs, 'a larger batch'], 'or')}{'; CUDA graphs were kept' * has_graphs}."
             )
     return sentences
 
