@@ -53,6 +53,13 @@ def test_a_plain_script_that_another_study_measured_is_told_with_both_medians_wh
     )
 
 
+def test_of_a_search_the_plain_script_of_fresh_blocks_counts():
+    """As on the page of `switches`: the median over all of its sets was another number for the same thing."""
+    assert found().plain_s == 0.15
+    fresh = found(*runs(PLAIN, 0.17, 0.18, 0.18, label="recipe"))
+    assert (fresh.plain_s, fresh.plain_runs) == (0.18, 3)
+
+
 def test_of_several_comparisons_it_is_counted_in_how_many_a_plain_script_is_faster():
     other = replace(
         VERDICT, **{s: replace(getattr(VERDICT, s), image_size=16) for s in ("baseline", "candidate")}

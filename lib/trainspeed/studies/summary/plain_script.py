@@ -85,12 +85,15 @@ def plain_script(verdict: Verdict, machine: Mapping[str, Any], runs: Iterable[Ru
     known = RunSet(tuple(runs)).ok().where(lambda run: run.trains and run.median_epoch_s is not None)
     own = known.of_study(verdict.study).data().by_trial().get(trial.spec)
     asked = replace(trial, strategy=SINGLE, devices=1).pulled(*ALL_CORES)
-    arms: dict[tuple[str, Trial], list[float]] = {}
+    every: dict[tuple[str, Trial], list[Run]] = {}
     for run in known:
         if run.role is not Role.ALLOCATION and _alike(run.trial, asked):
-            arms.setdefault((run.study, run.trial.spec), []).append(run.median_epoch_s)
-    if not own or not arms:
+            every.setdefault((run.study, run.trial.spec), []).append(run)
+    if not own or not every:
         return None
+    # A search measures it in many sets: what it says of it is from fresh blocks.
+    fresh = {arm: [run for run in runs if run.role is Role.RECIPE] or runs for arm, runs in every.items()}
+    arms = {arm: [run.median_epoch_s for run in runs] for arm, runs in fresh.items()}
 
     def rank(arm: tuple[str, Trial]) -> tuple[bool, bool, int]:
         return len(arms[arm]) >= MIN_BLOCKS, arm[1].layout == trial.layout, len(arms[arm])
