@@ -42,6 +42,8 @@ def test_the_title_of_an_answers_chart_counts_what_is_drawn(shown):
 
     assert title == "channels_last vs channels_first: faster"
     assert "hollow" not in said and "a first look" in said and "1.50x" in said
+    on_cores, _ = shown(partial(sections.answer, on_cores=True), judged(SURE), [])
+    assert on_cores == f"{title} (a device is one core)"
 
 
 def test_what_cannot_be_answered_here_is_said_first(shown):

@@ -84,7 +84,8 @@ def answer(
     display(Markdown(text), metadata=notebook.of_verdicts(sure))
     shown = [*(sure or verdicts), *control]
     with guarded():
-        show(forest.plot_speedups(shown, title=of_comparisons(shown)), alt=alt)
+        title = f"{of_comparisons(shown)}{' (a device is one core)' * on_cores}"
+        show(forest.plot_speedups(shown, title=title), alt=alt)
     _explain_speedups(shown)
 
 

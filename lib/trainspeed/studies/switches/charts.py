@@ -52,7 +52,7 @@ def plot_time(parts: pd.DataFrame) -> Figure:
     """Draw what an epoch of the plain setting is made of, in percent: a stacked bar per framework and model.
 
     Args:
-        parts: As returned by `costs.time_parts`; rows without compute_s or epoch_s are left out.
+        parts: As returned by `step_parts.time_parts`; rows without compute_s or epoch_s are left out.
     """
     require(parts, TIME_COLUMNS)
     known = parts[parts["compute_s"].notna() & parts["epoch_s"].notna()]

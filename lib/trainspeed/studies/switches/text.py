@@ -23,7 +23,7 @@ from trainspeed.studies.switches.views import INTERVAL_SE, change_percent, spoil
 
 TELLING = 0.05  # of an epoch: where the input alone takes less, computing is all that can be saved
 CLASSES = {Numbers.SAME: "same numbers", Numbers.ROUNDING: "other rounding", Numbers.MODEL: "another model"}
-# Column of `costs.time_parts` -> what it is called.
+# Column of `step_parts.time_parts` -> what it is called.
 PIECES = {
     "compute_s": "compute",
     "waiting_s": "waiting for input",
@@ -42,7 +42,7 @@ def time_sentences(parts: pd.DataFrame) -> list[str]:
     more than that.
 
     Args:
-        parts: As returned by `costs.time_parts`.
+        parts: As returned by `step_parts.time_parts`.
     """
     sentences = []
     for row in parts.to_dict("records"):
