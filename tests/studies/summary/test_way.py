@@ -73,6 +73,8 @@ def test_where_no_switch_was_left_out_by_itself_the_total_is_drawn_without_a_res
 
     assert (total["where"], total["step"], total["kind"]) == ("PyTorch, cnn10", "all together", TOTAL)
     assert (total["before"], total["after"]) == (1, pytest.approx(1.7, rel=0.01))
+    single = [replace(v, candidate=replace(v.baseline, precision="bf16")) for v in whole]
+    assert list(waterfall_rows(report_of(*single))["step"]) == ["+ bf16"], "one switch has a name"
     other = [
         replace(v, **{side: in_keras(getattr(v, side)) for side in ("baseline", "candidate")}) for v in whole
     ]

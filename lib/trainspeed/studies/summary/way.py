@@ -10,7 +10,7 @@ import pandas as pd
 from trainspeed.core.format import NAMES, listed, model_of
 from trainspeed.core.trial import Trial
 from trainspeed.judge.comparison import Verdict
-from trainspeed.judge.text import size_of, switched_in_short
+from trainspeed.judge.text import size_of, switched_in_short, switched_on
 from trainspeed.show.waterfall import QUESTION, REST, STEP, TOTAL, WAY_COLUMNS
 from trainspeed.studies.summary.collect import ReportSummary
 from trainspeed.studies.summary.confirmation import Confirmed
@@ -52,7 +52,9 @@ def waterfall_rows(report: ReportSummary) -> pd.DataFrame:
         if steps and abs(math.log(rest)) > math.log(SMALLEST_REST):
             words = "+ the rest, and together" if rest > 1 else "less: overlap"
             rows.append((place, words, REST, so_far, recipe.speedup, None, None))
-        rows.append((place, "all together", TOTAL, 1.0, recipe.speedup, recipe.low, recipe.high))
+        names = switched_on(recipe.baseline, recipe.candidate)
+        whole = f"+ {names[0]}" if len(names) == 1 else "all together"
+        rows.append((place, whole, TOTAL, 1.0, recipe.speedup, recipe.low, recipe.high))
     return pd.DataFrame(rows, columns=WAY_COLUMNS)
 
 
