@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Hashable, Iterable
 
 from trainspeed.core.run import Run, Status
 
+MOST_LETTERS = 60  # of what a crash says, by which it is told from others
+
 
 def kind_of_failure(run: Run) -> Hashable:
-    """Return what equal failures share; a reason may also say how much memory this very run asked for."""
+    """Return what equal failures share; a reason may also say how much memory this very run asked for.
+
+    Crashes of one class of error are one only where they say the same but for numbers: RuntimeError is most of torch's.
+    """
     if run.status in (Status.UNSUPPORTED, Status.INVALID):
         return str(run.status), run.reason
-    return str(run.status), run.failure and (run.failure.stage, run.failure.error, run.failure.cause)
+    words = re.sub(r"\d+", "", run.reason or "")[:MOST_LETTERS] if run.status is Status.CRASHED else None
+    return str(run.status), words, run.failure and (run.failure.stage, run.failure.error, run.failure.cause)
 
 
 def one_sided_blocks(one: Iterable[Run], other: Iterable[Run], value: Callable[[Run], object | None]) -> int:

@@ -48,6 +48,21 @@ def test_equal_reasons_are_told_once_however_many_runs_and_numbers():
     ]
 
 
+def test_crashes_of_one_class_that_say_different_things_are_told_apart_and_name_their_model():
+    """Three models of a user's, broken in three ways, were five trials with the first one's reason."""
+    crash = Failure(stage="train", error="RuntimeError")
+    said = {"a.py:build": "line 7: view size is not compatible", "b.py:build": "line 9: an inplace operation"}
+    runs = [
+        make_run(model=model, layout=layout, status=Status.CRASHED, reason=reason, failure=crash)
+        for model, reason in said.items()
+        for layout in ("channels_first", "channels_last")
+    ]
+
+    assert not_measured(report_of(runs=tuple(runs), notebooks=WHOLE), NOTHING) == [
+        f"layout: 2 trials (PyTorch, {model}): crashed: {reason}." for model, reason in said.items()
+    ]
+
+
 def test_what_the_page_itself_did_not_get_is_told_too():
     failed = make_run(study="summary", status=Status.CRASHED, reason="Aborted")
     (told,) = not_measured(report_of(notebooks=WHOLE), of_runs(failed))

@@ -9,7 +9,7 @@ from typing import Any
 from trainspeed.core.coverage import Coverage
 from trainspeed.core.factors import RECIPE
 from trainspeed.core.files import CHECK, SUMMARY
-from trainspeed.core.format import NAMES, counted, listed, minutes
+from trainspeed.core.format import NAMES, counted, listed, minutes, model_of
 from trainspeed.core.markdown import Marked, escape
 from trainspeed.core.run import Run, Status
 from trainspeed.core.runs import Measured
@@ -229,5 +229,8 @@ def _trials_of(runs: Sequence[Run]) -> str:
     trials = dict.fromkeys(run.trial.spec for run in runs)
     if len(trials) == 1:
         return ", ".join(next(iter(trials)).describe())
-    names = ", ".join(dict.fromkeys(NAMES[trial.framework] for trial in trials))
-    return f"{len(trials)} trials ({names})"
+    names = [*dict.fromkeys(NAMES[trial.framework] for trial in trials)]
+    models = {*(trial.model for trial in trials if trial.phase.of_model)}
+    if runs[0].status in (Status.CRASHED, Status.INVALID) and len(models) == 1:  # which may be the reason
+        names.append(model_of(*models))
+    return f"{len(trials)} trials ({', '.join(names)})"
