@@ -17,8 +17,9 @@ GRACE_S = 60.0  # a cell that goes on for so long after the signal is killed; wo
 class Interruption:
     """Handles the signals while its `with` block runs.
 
-    The first one interrupts the running kernel and asks for an end; a second one, or `GRACE_S` passing,
-    kills the kernel. No exception is raised here, so a notebook is saved and rendered as far as it got.
+    The first one interrupts the running kernel and asks for an end; a second one, but for that of a lost terminal, or
+    `GRACE_S` passing kills the kernel. No exception is raised here, so a notebook is saved and rendered as far as it
+    got.
 
     Attributes:
         asked: Whether a signal has asked for an end.
@@ -58,7 +59,10 @@ class Interruption:
 
     def _handle(self, number: int, frame: FrameType | None) -> None:
         if self.asked:
-            self._send(signal.SIGKILL)
+            if (
+                number != signal.SIGHUP
+            ):  # a terminal that goes may say so twice: its shell, and then the system
+                self._send(signal.SIGKILL)
             return
         self.asked = True
         self._send(signal.SIGINT)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import logging
 import re
 import sys
@@ -10,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any
 
 import nbformat
 import papermill
@@ -113,9 +112,9 @@ class NotebookRun:
             language="python",
             progress_bar=False,
             start_timeout=START_TIMEOUT_S,
-            stdout_file=_Terminal(sys.stdout),
+            stdout_file=sys.stdout,
             # A plan is what the notebook prints, and nothing else.
-            stderr_file=None if self.planning else _Terminal(sys.stderr),
+            stderr_file=None if self.planning else sys.stderr,
             coalesce_streams=True,
             store_widget_state=False,
             iopub_timeout=60,
@@ -184,18 +183,3 @@ class _KeepingEngine(NBClientEngine):
 
 
 papermill_engines.register(_KeepingEngine.NAME, _KeepingEngine)
-
-
-class _Terminal:
-    """Prints what the kernel prints at once. A lost terminal does not end a measurement."""
-
-    def __init__(self, stream: TextIO) -> None:
-        self._stream = stream
-
-    def write(self, text: str) -> None:
-        with contextlib.suppress(OSError, ValueError):
-            self._stream.write(text)
-
-    def flush(self) -> None:
-        with contextlib.suppress(OSError, ValueError):
-            self._stream.flush()

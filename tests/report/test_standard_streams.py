@@ -1,0 +1,79 @@
+"""The standard streams of a command, where nobody is at their other end."""
+
+import errno
+import os
+import signal
+import subprocess
+import sys
+
+import pytest
+
+import trainspeed.report.interruption
+from trainspeed.report.interruption import Interruption
+from trainspeed.report.run import report
+from trainspeed.report.standard_streams import LastingStream
+
+
+class Refusing:
+    """A stream that every write fails on."""
+
+    def __init__(self, number):
+        self._number = number
+
+    def write(self, text=""):
+        raise OSError(self._number, os.strerror(self._number))
+
+    flush = write
+
+
+@pytest.fixture
+def unread():
+    """A pipe whose reader has gone, as of `make report | head -1`."""
+    read, write = os.pipe()
+    os.close(read)
+    with open(write, "w", closefd=False) as stream:
+        yield stream
+    os.close(write)
+
+
+@pytest.mark.parametrize("lost", [Refusing(errno.EIO), Refusing(errno.EPIPE)], ids=["terminal", "pipe"])
+def test_a_report_is_whole_where_nobody_reads_what_it_prints(kernels, folder, out, monkeypatch, lost):
+    """It ended after the notebook that ran, and called the terminal a folder that cannot be written to."""
+    monkeypatch.setattr(sys, "stdout", LastingStream(lost))
+
+    assert report(out=out, folder=folder) == 0
+
+    assert kernels.names == ["amp", "layout", "summary"]
+    assert (out / "index.html").is_file()
+
+
+def test_a_full_disk_is_no_lost_terminal():
+    with pytest.raises(OSError, match="No space left"):
+        print("x", file=LastingStream(Refusing(errno.ENOSPC)), flush=True)
+
+
+def test_a_command_whose_pipe_nobody_reads_ends_as_it_would(unread):
+    """Python itself would end with another exit code, as it could not write what it still holds."""
+    command = [sys.executable, "-m", "trainspeed"]
+    ends = [
+        subprocess.run([*command, *words], stdout=unread, stderr=unread, check=False).returncode
+        for words in (["--help"], ["render", "--from", "/no such folder"])
+    ]
+
+    assert ends == [0, 2]
+
+
+def test_a_terminal_that_goes_twice_kills_no_kernel_that_is_ending(monkeypatch):
+    """The shell says so to its jobs, and the system to those that have the terminal when the shell has ended."""
+    sent = []
+    monkeypatch.setattr(
+        trainspeed.report.interruption.os, "killpg", lambda group, number: sent.append(number)
+    )
+    with Interruption() as interruption:
+        interruption.kernel_started(1)
+        for number in (signal.SIGHUP, signal.SIGHUP):
+            signal.raise_signal(number)
+
+        assert (interruption.asked, sent) == (True, [signal.SIGINT])
+        signal.raise_signal(signal.SIGINT)
+        assert sent == [signal.SIGINT, signal.SIGKILL]
