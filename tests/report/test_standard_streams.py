@@ -1,4 +1,4 @@
-"""The standard streams of a command, where nobody is at their other end."""
+"""The standard streams of a command: a lost one, and one that is closed."""
 
 import errno
 import os
@@ -12,6 +12,18 @@ import trainspeed.report.interruption
 from trainspeed.report.interruption import Interruption
 from trainspeed.report.run import report
 from trainspeed.report.standard_streams import LastingStream
+
+WITHOUT = """
+import os, sys
+for number in {closed}:
+    os.close(number)
+for number in {closed}:
+    setattr(sys, ("stdin", "stdout", "stderr")[number], None)  # as Python finds them so
+from trainspeed.report.standard_streams import keep_standard_streams
+keep_standard_streams()
+print("heard or not", flush=True), print("this too", file=sys.stderr, flush=True)
+sys.exit(7 if min(os.pipe()) > 2 and all(map(os.get_inheritable, range(3))) else 1)
+"""
 
 
 class Refusing:
@@ -61,6 +73,14 @@ def test_a_command_whose_pipe_nobody_reads_ends_as_it_would(unread):
     ]
 
     assert ends == [0, 2]
+
+
+@pytest.mark.parametrize("closed", [(0,), (1, 2), (0, 1, 2)], ids=str)
+def test_nothing_gets_the_number_of_a_standard_stream_that_is_closed(closed):
+    """A kernel took a pipe of its own with the number 0 for its standard input, and closed it."""
+    command = [sys.executable, "-c", WITHOUT.format(closed=closed)]
+
+    assert subprocess.run(command, check=False, capture_output=True).returncode == 7
 
 
 def test_a_terminal_that_goes_twice_kills_no_kernel_that_is_ending(monkeypatch):

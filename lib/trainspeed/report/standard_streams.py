@@ -1,13 +1,15 @@
-"""The standard streams of a command, which may be lost while it runs. Knows no command."""
+"""The standard streams of a command, which may be closed as it starts, or lost while it runs. Knows no command."""
 
 from __future__ import annotations
 
 import contextlib
 import errno
+import os
 import sys
 from collections.abc import Iterator
 from typing import Any, TextIO
 
+STANDARD = (0, 1, 2)
 LOST = {errno.EIO, errno.EPIPE}  # a terminal that is gone; a pipe that nobody reads any more
 
 
@@ -33,8 +35,15 @@ class LastingStream:
 
 
 def keep_standard_streams() -> None:
-    """Have this process's standard streams last as long as it does, whatever becomes of their other ends."""
-    sys.stdout, sys.stderr = map(LastingStream, (sys.stdout, sys.stderr))
+    """Have this process's standard streams last as long as it does, whatever becomes of their other ends.
+
+    One that is closed leads nowhere from now on: what is opened next would get its number, and be taken for it.
+    """
+    while (number := os.open(os.devnull, os.O_RDWR)) in STANDARD:
+        os.set_inheritable(number, True)
+    os.close(number)
+    nowhere = open(os.devnull, "w")  # noqa: SIM115 - for as long as the process
+    sys.stdout, sys.stderr = (LastingStream(stream or nowhere) for stream in (sys.stdout, sys.stderr))
 
 
 @contextlib.contextmanager
