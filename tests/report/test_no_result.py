@@ -2,7 +2,7 @@
 
 import pytest
 
-from report_helper import INTERRUPTED, measured
+from report_helper import FAILED, INCOMPLETE, INTERRUPTED, measured
 from trainspeed.report.run import render, report
 
 CRASHED = {"status": "crashed", "reason": "ValueError: no model\nand more"}
@@ -26,6 +26,27 @@ def test_runs_without_a_result_are_told_in_the_terminal(kernels, folder, out, ca
 
     assert report(out=out, folder=folder) == code
     assert f"layout: ok{f': {line}' if line else ''}\n" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("runs", "end", "parts"),
+    [
+        ([CRASHED], INCOMPLETE, ("1 of 1 run gave no result: crashed: ValueError: no model", INCOMPLETE[1])),
+        (
+            [{}, CRASHED],
+            INCOMPLETE,
+            (INCOMPLETE[1], "1 of 2 runs gave no result: crashed: ValueError: no model"),
+        ),
+        ([CRASHED], FAILED, (FAILED[1], "1 of 1 run gave no result: crashed: ValueError: no model")),
+    ],
+)
+def test_that_no_run_gave_a_result_comes_before_what_could_not_be_shown_for_it(
+    kernels, folder, out, capsys, runs, end, parts
+):
+    kernels.runs, kernels.ends = {"layout": runs}, {"layout": end}
+
+    assert report(out=out, folder=folder) == 1
+    assert ": ".join([f"layout: {end[0]}", *parts]) + "\n" in capsys.readouterr().out
 
 
 def test_runs_of_an_older_session_are_not_told_again(kernels, folder, out, capsys):

@@ -212,8 +212,10 @@ class ReportRun:
     def _print_results(self) -> None:
         print(flush=True)
         for result in self._results:
-            words = filter(None, [f"{result.name}: {result.status}", result.error, result.failures])
-            print(": ".join(words), flush=True)
+            why = [result.error, result.failures]
+            if result.empty and result.status is NotebookStatus.INCOMPLETE:
+                why.reverse()  # what has no runs to show is the consequence
+            print(": ".join(filter(None, [f"{result.name}: {result.status}", *why])), flush=True)
         saved = [result for result in self._results if result.path and self._stays]
         pages = [self._out / f"{result.name}.html" for result in saved]
         front = [self._out / PAGE] if self._front and self._stays else []
