@@ -13,6 +13,7 @@ from trainspeed.conduct.forked_run import ForkedRun
 from trainspeed.core.notes import CoresBusy, EndedAfterMeasuring
 from trainspeed.core.result import Failure, RunResult
 from trainspeed.core.run import Status
+from trainspeed.sensors import memory
 from trainspeed.worker.channel import Channel
 from trainspeed.worker.device_errors import Cause
 from trainspeed.worker.events import (
@@ -185,7 +186,8 @@ def kernel_kills(monkeypatch):
 
     def kills(*counts):
         readings = iter(counts)
-        monkeypatch.setattr(forked_run, "oom_kills", lambda: next(readings))
+        monkeypatch.setattr(memory, "oom_kills", lambda root: next(readings))
+        monkeypatch.setattr(memory, "_limits_reached", lambda root: 0)
 
     return kills
 

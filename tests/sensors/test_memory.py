@@ -7,7 +7,14 @@ import pytest
 
 from trainspeed.core.errors import UserError
 from trainspeed.sensors import memory as process_memory
-from trainspeed.sensors.memory import PeakMemory, allowance_bytes, limit_memory, oom_kills
+from trainspeed.sensors.memory import (
+    KernelKills,
+    PeakMemory,
+    Shortage,
+    allowance_bytes,
+    limit_memory,
+    oom_kills,
+)
 
 GB = 10**9
 linux = pytest.mark.skipif(sys.platform != "linux", reason="reads Linux's /proc")
@@ -157,6 +164,27 @@ def test_a_container_counts_its_own_killed_processes_and_not_those_of_its_neighb
     assert oom_kills(tmp_path) == 2
 
 
+@pytest.mark.parametrize(
+    ("file", "counted"), [("memory.events", "oom {}\noom_kill {}\n"), ("memory.failcnt", "{}\n")]
+)
+def test_a_limit_of_the_container_or_job_is_no_want_of_memory_of_the_machine(tmp_path, file, counted):
+    """A worker was killed at the limit of its container, and the machine, with 20 GB free, was named for it."""
+    (tmp_path / "proc").mkdir()
+    (tmp_path / "sys/fs/cgroup").mkdir(parents=True)
+
+    def count(kills, reached):
+        (tmp_path / "sys/fs/cgroup/memory.oom_control").write_text(f"under_oom 0\noom_kill {kills}\n")
+        (tmp_path / "sys/fs/cgroup" / file).write_text(counted.format(reached, kills))
+
+    count(2, 3)
+    kills = KernelKills(tmp_path)
+    assert kills.shortage is None
+    count(3, 3)
+    assert kills.shortage is Shortage.OF_MACHINE
+    count(3, 4)
+    assert kills.shortage is Shortage.OF_GROUP
+
+
 def test_where_there_is_no_proc_nothing_is_known(monkeypatch):
     def missing(*_, **__):
         raise FileNotFoundError
@@ -165,7 +193,7 @@ def test_where_there_is_no_proc_nothing_is_known(monkeypatch):
     monkeypatch.setattr(
         resource, "setrlimit", lambda *_: pytest.fail("limited without knowing how much it has")
     )
-    assert oom_kills() is None
+    assert oom_kills() is None and KernelKills().shortage is None
     assert PeakMemory().bytes() is None
     limit_memory(1)
 

@@ -15,7 +15,7 @@ import msgspec
 from trainspeed.core.notes import AnyNote, EndedAfterMeasuring
 from trainspeed.core.result import Failure, RunResult
 from trainspeed.core.run import WAIT, Status
-from trainspeed.sensors.memory import oom_kills
+from trainspeed.sensors.memory import KernelKills, Shortage
 from trainspeed.worker import events
 from trainspeed.worker.channel import Channel
 from trainspeed.worker.device_errors import FAULTS, Cause, classify, telling_line
@@ -64,7 +64,7 @@ class ForkedRun:
         self._stage = "start"
         self._stages_s: dict[str, float] = {}
         self._since = time.monotonic()
-        self._oom_kills = oom_kills()
+        self._kills = KernelKills()
         self._measured: RunResult | None = None
         self._result: RunOutcome | None = None
         self.outcome: RunOutcome | None = None
@@ -178,7 +178,7 @@ class ForkedRun:
                 failed = RunOutcome(
                     status=event.status, reason=event.reason, failure=event.failure, result=event.result
                 )
-                self._result = _by_kernel(failed, self._oom_kills)
+                self._result = _by_kernel(failed, self._kills)
             case events.Exited():
                 self._pid = None
                 self._close(self._result or self._died(event))
@@ -215,7 +215,7 @@ class ForkedRun:
                 self.kill()
 
     def _died(self, event: events.Exited, who: str = "run") -> RunOutcome:
-        return self._timed(_died(event, self._stage, self._oom_kills, who, self._device))
+        return self._timed(_died(event, self._stage, self._kills, who, self._device))
 
     def _timed(self, outcome: RunOutcome) -> RunOutcome:
         """Return how a run ended that could not tell it itself, with the time that it took."""
@@ -240,11 +240,11 @@ def _kept(outcome: RunOutcome, measured: RunResult, stage: str) -> RunOutcome:
     return RunOutcome(status=Status.OK, result=replace(measured, notes=(*measured.notes, note)))
 
 
-def _died(event: events.Exited, stage: str, kills_before: int | None, who: str, device: str) -> RunOutcome:
+def _died(event: events.Exited, stage: str, kills: KernelKills, who: str, device: str) -> RunOutcome:
     """Return why a process ended without a result: the kernel's OOM killer, a signal, or an abort."""
     code = event.code
-    if code == -signal.SIGKILL and _kernel_killed(kills_before):
-        reason = f"killed by the kernel in stage {stage!r}: the machine ran out of memory"
+    if code == -signal.SIGKILL and (shortage := kills.shortage):
+        reason = f"killed by the kernel in stage {stage!r}: {shortage}"
         return _failed(Status.OOM, reason, stage, error="SIGKILL", cause=Cause.OUT_OF_MEMORY)
     line = telling_line(event.stderr_tail, device)
     fault = classify(line, device) if line else None
@@ -256,34 +256,33 @@ def _died(event: events.Exited, stage: str, kills_before: int | None, who: str, 
     reason = f"the {who} was {how_it_ended(code)} in stage {stage!r}" + (f": {last}" if last else "")
     status = fault.status if fault else Status.CRASHED
     outcome = _failed(status, reason, stage, error=error, cause=fault and fault.cause)
-    return _by_kernel(outcome, kills_before)
+    return _by_kernel(outcome, kills)
 
 
-def how_it_ended(code: int, kills_before: int | None = None) -> str:
+def how_it_ended(code: int, kills: KernelKills | None = None) -> str:
     """Return what follows "was": "killed by SIGTERM", with the kernel's reason if there is one, or its exit code.
 
     Args:
-        kills_before: Processes that the kernel had killed for want of memory before; None where that is no matter.
+        kills: Of the kernel, for want of memory; None where they are no matter.
     """
-    by_kernel = code == -signal.SIGKILL and _kernel_killed(kills_before)
-    why = ": the kernel did it, as the machine ran out of memory" if by_kernel else ""
-    return f"killed by {signal.Signals(-code).name}{why}" if code < 0 else f"ended with exit code {code}"
+    if code >= 0:
+        return f"ended with exit code {code}"
+    shortage = kills.shortage if kills and code == -signal.SIGKILL else None
+    return f"killed by {signal.Signals(-code).name}{_kernels_reason(shortage)}"
 
 
-def _by_kernel(outcome: RunOutcome, kills_before: int | None) -> RunOutcome:
+def _by_kernel(outcome: RunOutcome, kills: KernelKills) -> RunOutcome:
     """Return how a run ended that another process took along: out of memory where the kernel killed that for it."""
-    if outcome.failure is None or outcome.failure.cause != Cause.KILLED or not _kernel_killed(kills_before):
+    if outcome.failure is None or outcome.failure.cause != Cause.KILLED or not (shortage := kills.shortage):
         return outcome
     fault = FAULTS[Cause.OUT_OF_MEMORY]
-    reason = f"{outcome.reason}: the kernel did it, as the machine ran out of memory"
     failure = msgspec.structs.replace(outcome.failure, cause=fault.cause)
+    reason = f"{outcome.reason}{_kernels_reason(shortage)}"
     return replace(outcome, status=fault.status, reason=reason, failure=failure)
 
 
-def _kernel_killed(kills_before: int | None) -> bool:
-    """Return whether this machine's kernel has killed a process for want of memory since then."""
-    kills = None if kills_before is None else oom_kills()
-    return kills is not None and kills > kills_before
+def _kernels_reason(shortage: Shortage | None) -> str:
+    return f": the kernel did it, as {shortage}" if shortage else ""
 
 
 def _failed(status: Status, reason: str, stage: str, **failure: str | float | None) -> RunOutcome:

@@ -19,7 +19,7 @@ from trainspeed.conduct.worker_lease import Lease
 from trainspeed.core.levers.host import MALLOC_THRESHOLDS
 from trainspeed.core.paths import ROOT
 from trainspeed.core.run import Status
-from trainspeed.sensors.memory import oom_kills
+from trainspeed.sensors.memory import KernelKills
 from trainspeed.worker import events
 from trainspeed.worker.channel import Channel
 from trainspeed.worker.request import Request
@@ -67,7 +67,7 @@ class WorkerProcess:
         command = [python, "-u", "-m", "trainspeed.worker.main", "--backend", backend]
         command += ["--plain"] if plain else []
         variables = _environment(environment or {})
-        self._oom_kills = oom_kills()
+        self._kills = KernelKills()
         self._process = _taken(pool, command, variables) or OwnProcess(command, variables)
         self.parent_pid = self._process.parent_pid
         self._requests = self._process.requests
@@ -93,7 +93,7 @@ class WorkerProcess:
         if not isinstance(hello, events.Hello):
             in_time, code = time.monotonic() < until_s, self._ended()
             reason = hello.reason if hello else self._process.last_words()
-            ended = f"its process was {how_it_ended(code, self._oom_kills)}" if in_time else ""
+            ended = f"its process was {how_it_ended(code, self._kills)}" if in_time else ""
             raise Unavailable(reason or ended or "importing it took too long")
         self._learn(hello)
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import resource
 from collections.abc import Mapping
+from enum import StrEnum
 from pathlib import Path
 
 import psutil
@@ -89,6 +91,43 @@ def oom_kills(root: Path = FILE_SYSTEM) -> int | None:
     files = [group / name for group in control_groups("memory", root) for name in names]
     counts = (_number_after("oom_kill", file) for file in (*files, root / "proc/vmstat"))
     return next((count for count in counts if count is not None), None)
+
+
+class Shortage(StrEnum):
+    """Whose memory ran out; the value ends a sentence about what the kernel has killed."""
+
+    OF_MACHINE = "the machine ran out of memory"
+    OF_GROUP = "the memory limit of this container or job was reached"
+
+
+class KernelKills:
+    """What the kernel has killed for want of memory after this object was made."""
+
+    def __init__(self, root: Path = FILE_SYSTEM) -> None:
+        self._root = root
+        self._kills, self._reached = oom_kills(root), _limits_reached(root)
+
+    @property
+    def shortage(self) -> Shortage | None:
+        """Whose memory ran out so that the kernel killed a process; None where it has killed none, as far as known."""
+        kills = oom_kills(self._root)
+        if self._kills is None or kills is None or kills <= self._kills:
+            return None
+        return Shortage.OF_GROUP if _limits_reached(self._root) > self._reached else Shortage.OF_MACHINE
+
+
+def _limits_reached(root: Path) -> int:
+    """Return how often limits of this container or job have left no memory.
+
+    In version 1 also where the group's file cache then made room: but at its limit it was.
+    Source: https://docs.kernel.org/admin-guide/cgroup-v2.html#memory-interface-files (memory.events: oom)
+    """
+    groups = control_groups("memory", root)
+    reached = sum(_number_after("oom", group / "memory.events") or 0 for group in groups)  # version 2
+    for group in groups:
+        with contextlib.suppress(OSError, ValueError):
+            reached += int((group / "memory.failcnt").read_text())  # version 1
+    return reached
 
 
 def _status_bytes(field: str) -> int | None:
