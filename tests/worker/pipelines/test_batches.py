@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import subprocess
 import sys
 from dataclasses import replace
@@ -13,7 +15,8 @@ import pytest
 
 from trainspeed.core.paths import ROOT
 from trainspeed.core.trial import Trial
-from trainspeed.worker.pipelines import workers
+from trainspeed.worker.failures import Unsupported
+from trainspeed.worker.pipelines import shared_memory, workers
 from trainspeed.worker.pipelines.batches import Batches, batches_of
 from trainspeed.worker.pipelines.workers import Processes
 
@@ -132,7 +135,8 @@ HOLD = """
 import sys
 import numpy as np
 from trainspeed.worker.pipelines.batches import Batches
-from trainspeed.worker.pipelines import workers
+from trainspeed.worker.failures import Unsupported
+from trainspeed.worker.pipelines import shared_memory, workers
 from trainspeed.worker.pipelines.workers import Processes
 
 x = np.zeros((8, 8, 8, 3), np.float32)
@@ -181,6 +185,21 @@ class SlowToStart:
 
     def _result(self):
         self.given = False
+
+
+@pytest.mark.parametrize("number", [errno.EROFS, errno.EACCES, errno.ENOSYS, errno.ENOSPC])
+def test_where_processes_can_share_no_memory_the_folder_and_a_way_out_are_named(batches, monkeypatch, number):
+    """The system's own error, "[Errno 30] Read-only file system", ended the run as a crash."""
+
+    def refuse():
+        raise OSError(number, os.strerror(number))
+
+    monkeypatch.setattr(shared_memory.multiprocessing, "Lock", refuse)
+
+    with pytest.raises(
+        Unsupported, match=rf"^/dev/shm cannot .* \({os.strerror(number)}\), .* --shm-size=1g"
+    ):
+        Processes(batches, 2)
 
 
 def test_all_workers_are_there_before_the_first_epoch(batches, monkeypatch):

@@ -21,6 +21,7 @@ from trainspeed.sensors.processes import die_with_parent, use_all_cores
 from trainspeed.worker.data.augmentation import FLIP_PROBABILITY, SHIFT_SHARE
 from trainspeed.worker.pipelines.batches import Batches, batches_of
 from trainspeed.worker.pipelines.made_by import Here, MadeBy
+from trainspeed.worker.pipelines.shared_memory import check_shared_memory
 
 BatchKey = tuple[int, int]  # epoch, index of the batch in it
 Batch = tuple[torch.Tensor, torch.Tensor]
@@ -57,6 +58,7 @@ def loader(
     if trial.pipeline == "threads":
         return _Threads(tensors, trial.workers, trial.queue, pin=pin)
     if trial.pipeline == "processes":
+        check_shared_memory()
         return _Processes(tensors, trial.workers, trial.queue, pin=pin, **options)
     return Loader(tensors)
 

@@ -17,6 +17,7 @@ import numpy as np
 
 from trainspeed.sensors.processes import use_all_cores
 from trainspeed.worker.pipelines.batches import Batches
+from trainspeed.worker.pipelines.shared_memory import check_shared_memory
 
 START = multiprocessing.get_context("spawn")
 
@@ -25,7 +26,12 @@ class Processes:
     """Makes batches in worker processes, which share one copy of the images. Many threads may call it."""
 
     def __init__(self, batches: Batches, workers: int) -> None:
-        """Return when the workers are ready: starting them takes longer than a short epoch."""
+        """Return when the workers are ready: starting them takes longer than a short epoch.
+
+        Raises:
+            Unsupported: No process can be given memory here.
+        """
+        check_shared_memory()
         without_data = replace(batches, x=None, y=None)
         shared = _Shared(batches.x), _Shared(batches.y)
         self._executor = ProcessPoolExecutor(
