@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import socket
 
 import psutil
@@ -10,6 +11,7 @@ import pytest
 from trainspeed.sensors import network
 from trainspeed.worker.backends import rank_variables
 from trainspeed.worker.backends.rank_variables import meeting_point, of_slurm, own_interface
+from trainspeed.worker.failures import Unsupported
 from trainspeed.worker.gang import Gang
 
 SECOND = Gang(addresses=("10.0.0.5", "10.0.0.6"), port=4000, node=1, interface="eth1")
@@ -29,6 +31,20 @@ def test_ranks_of_one_node_meet_there():
 
     assert here.pop("MASTER_PORT").isdecimal()
     assert here == {"MASTER_ADDR": "127.0.0.1", "WORLD_SIZE": "2", "LOCAL_WORLD_SIZE": "2", "GROUP_RANK": "0"}
+
+
+def test_ranks_do_not_wait_for_one_another_over_a_loopback_interface_that_is_down(monkeypatch):
+    """Each run hung for 300 s, and then said to raise timeout_s."""
+
+    class WithoutWays(socket.socket):
+        def connect(self, address):
+            raise OSError(errno.ENETUNREACH, "Network is unreachable")
+
+    monkeypatch.setattr(network.socket, "socket", WithoutWays)
+
+    with pytest.raises(Unsupported, match=r"loopback interface .* is down: .*`ip link set lo up`$"):
+        meeting_point(2, None)
+    assert meeting_point(4, SECOND)["MASTER_ADDR"] == "10.0.0.5", "nodes meet elsewhere"
 
 
 def test_ranks_of_several_nodes_meet_at_the_first_and_each_uses_its_own_interface():

@@ -10,6 +10,7 @@ import sys
 from collections.abc import Mapping
 
 from trainspeed.sensors.network import address_towards, free_port, interface_of
+from trainspeed.worker.failures import Unsupported
 from trainspeed.worker.gang import Gang
 
 LOCALHOST = "127.0.0.1"
@@ -25,7 +26,13 @@ def meeting_point(ranks: int, gang: Gang | None) -> dict[str, str]:
     Args:
         ranks: Their number, on all nodes together.
         gang: The nodes; None where the ranks are all here.
+    Raises:
+        Unsupported: Ranks that are all here cannot reach one another: they would go on trying for minutes.
     """
+    if not gang and address_towards(LOCALHOST) is None:
+        raise Unsupported(
+            f"the loopback interface ({LOCALHOST}), over which ranks meet, is down: bring it up, `ip link set lo up`"
+        )
     address, port = (gang.addresses[0], gang.port) if gang else (LOCALHOST, free_port(LOCALHOST))
     nodes, node = (gang.nodes, gang.node) if gang else (1, 0)
     variables = {"MASTER_ADDR": address, "MASTER_PORT": str(port), "WORLD_SIZE": str(ranks)}
