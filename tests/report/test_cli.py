@@ -130,6 +130,19 @@ def test_data_downloads(monkeypatch):
     assert command.main(["data"]) == 0 and done == [1]
 
 
+def test_a_working_directory_that_has_been_deleted_is_one_line(called, monkeypatch, tmp_path, capsys):
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    monkeypatch.chdir(gone)
+    gone.rmdir()
+
+    assert command.main(["report"]) == command.MISTAKE
+    assert capsys.readouterr().err == (
+        "trainspeed: the working directory has been deleted: change to another one, `cd …`\n"
+    )
+    assert not called
+
+
 def test_a_users_mistake_is_one_line_and_2(monkeypatch, capsys):
     def mistaken(options):
         raise UserError("blocks (=0) is too few: try 6.")

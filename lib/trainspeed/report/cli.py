@@ -18,12 +18,21 @@ def main(arguments: list[str] | None = None) -> int:
     """Run a command and return its exit code; a user's mistake is printed in one line and returns 2."""
     options = _parser().parse_args(arguments)
     try:
+        _check_folder()
         return options.run(options)
     except UserError as problem:
         print(f"trainspeed: {problem}", file=sys.stderr, flush=True)
         return MISTAKE
     except KeyboardInterrupt:
         return 130
+
+
+def _check_folder() -> None:
+    """Raise a UserError where the folder in which the user works, from which paths are seen, has been deleted."""
+    try:
+        os.getcwd()
+    except FileNotFoundError:
+        raise UserError("the working directory has been deleted: change to another one, `cd …`") from None
 
 
 def _parser() -> argparse.ArgumentParser:
