@@ -28,6 +28,25 @@ def test_a_mistake_in_what_the_user_has_set_ends_the_report_before_it_begins(ask
     assert not kernels.calls and not (out / "sessions.jsonl").exists()
 
 
+def test_a_mistake_is_said_before_a_report_without_a_limit_begins_too(asked, kernels, monkeypatch):
+    """A preset without a time is not planned: what the user has set was refused by its notebook, after the others."""
+    planned = []
+
+    def plans(names, *_, **__):
+        planned.extend(names)
+        return {}, [UNKNOWN for _ in names], False
+
+    monkeypatch.setattr(run, "ask_for_plans", plans)
+    asked["budget"] = None
+    with pytest.raises(UserError, match=r"^amp: blocks \(=1\) are too few here\.$"):
+        run.report(**asked, params="amp: {blocks: 1}")
+    assert planned == ["amp"] and not kernels.calls
+
+    planned.clear()
+    run.report(**asked)
+    assert not planned, "which takes seconds"
+
+
 @pytest.mark.parametrize("params", [None, "layout: {blocks: 7}"])
 def test_what_a_preset_asks_for_in_vain_leaves_out_its_notebook_alone(asked, kernels, params):
     """As on a machine whose memory is too small for it."""

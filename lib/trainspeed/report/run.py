@@ -83,7 +83,7 @@ def report(*, out: Path, resume: bool = False, folder: Path = NOTEBOOKS, **choic
             if session.budget_s is not None:
                 session, interrupted = _weighed(session, out, folder, own)
             else:
-                interrupted = _is_long(session, folder) and _tell_time(session, out, folder, own)
+                interrupted = _tell_time(session, out, folder, own)
             if interrupted:
                 return INTERRUPTED
             try:
@@ -146,12 +146,12 @@ def _weighed(
 
 
 def _tell_time(session: ReportRequest, out: Path, folder: Path, own: Collection[str]) -> bool:
-    """Print how long a report without a limit takes; return whether the user interrupted; see `_weighed`."""
-    plans, ends, interrupted = ask_for_plans(
-        session.notebooks, session.parameters, folder, out, limited=False
-    )
-    _check_no_mistake(session.notebooks, ends, own)
-    if plans and not interrupted:
+    """Print how long a report without a limit takes, if long; return whether the user interrupted; see `_weighed`."""
+    is_long = _is_long(session, folder)
+    names = [name for name in session.notebooks if is_long or name in own]
+    plans, ends, interrupted = ask_for_plans(names, session.parameters, folder, out, limited=False)
+    _check_no_mistake(names, ends, own)
+    if is_long and plans and not interrupted:
         told = plan_lines(session, plans, 1 + len(twin_names()))[-1]
         print(f"{told} Ctrl-C ends it, and RESUME=1 goes on. `make plan` tells more.", flush=True)
     return interrupted
