@@ -133,6 +133,24 @@ def test_whichever_of_a_workers_processes_is_killed_its_own_folder_goes_with_it(
     assert until(lambda: not of_worker.exists())
 
 
+def test_what_a_framework_makes_as_it_is_imported_goes_with_its_worker(tmp_path):
+    """torch leaves an empty folder among the system's temporary files."""
+    making = "import os, pathlib\nfrom fake_backend import BACKEND\n"
+    making += "made = pathlib.Path(os.environ['TORCHINDUCTOR_CACHE_DIR'])\nmade.mkdir()\n"
+    making += f"pathlib.Path({str(tmp_path / 'made')!r}).write_text(str(made))\n"
+    (tmp_path / "making_backend.py").write_text(making)
+    path = os.pathsep.join([str(tmp_path), str(TESTS), str(TESTS.parent / "lib")])
+    variables = {"PYTHONPATH": path, "TORCHINDUCTOR_CACHE_DIR": str(tmp_path / "of the user")}
+    worker = WorkerProcess(sys.executable, "making_backend", environment=variables)
+    worker.wait_until_ready()
+    made = Path((tmp_path / "made").read_text())
+    assert made.is_dir() and tmp_path not in made.parents
+
+    worker.close()
+
+    assert until(lambda: not made.parent.exists())
+
+
 def test_triton_and_jax_keep_there_what_they_compile_too(monkeypatch, tmp_path):
     for variable in (*run_folder.VARIABLES, "TMPDIR"):
         monkeypatch.setenv(variable, "/elsewhere")

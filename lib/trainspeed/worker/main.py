@@ -206,6 +206,7 @@ def main(arguments: list[str] | None = None) -> int:
     folder = run_folder.new_folder()
     fork_worker(options.requests, folder)
     requests = Channel.at(options.requests)
+    run_folder.use_for_import(folder)
     remember_cores()  # OpenMP may keep the thread that loads it to one
     try:
         started = time.monotonic()

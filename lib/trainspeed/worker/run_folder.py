@@ -21,7 +21,8 @@ import tempfile
 # TensorFlow keeps nothing on disk unless it is told to. What the driver compiles for a GPU it alone knows: no choices.
 # Source: torch/_inductor/runtime/cache_dir_utils.py; jax/_src/compilation_cache.py
 OF_JAX = "JAX_COMPILATION_CACHE_DIR"
-VARIABLES = ("TORCHINDUCTOR_CACHE_DIR", "TRITON_CACHE_DIR", OF_JAX)
+OF_INDUCTOR = "TORCHINDUCTOR_CACHE_DIR"
+VARIABLES = (OF_INDUCTOR, "TRITON_CACHE_DIR", OF_JAX)
 PREFIX = "trainspeed-"
 # What compilers keep: in folders of these variables, of Inductor headers among the temporary files, too.
 COMPILERS = ("torchinductor", OF_JAX.lower())
@@ -40,6 +41,14 @@ def new_folder(parent: str | None = None) -> str:
         parent: Where to make it, with a short name; None: among the system's temporary files.
     """
     return tempfile.mkdtemp(prefix="" if parent else PREFIX, dir=parent)
+
+
+def use_for_import(folder: str) -> None:
+    """Have this process keep there what a framework makes as it is imported: torch.compile its folder, if empty.
+
+    The others read their variables then, and would keep more than they do.
+    """
+    os.environ[OF_INDUCTOR] = os.path.join(folder, OF_INDUCTOR.lower())
 
 
 def use(folder: str, for_later_runs: str | None = None) -> None:
