@@ -21,8 +21,17 @@ PRODUCTS = (layers.Conv2D, layers.DepthwiseConv2D, layers.Dense)  # layers that 
 
 
 def leaves(network: keras.Model) -> list[layers.Layer]:
-    """Return the layers that compute, also those inside the models and layers that a network is made of."""
-    return [layer for layer in network._flatten_layers(include_self=False) if not layer._layers]
+    """Return the layers that compute, in order, also those inside the models and layers that a network is made of."""
+    computing: list[layers.Layer] = []
+    known, waiting = set(), [network]
+    while waiting:
+        layer = waiting.pop()
+        if id(layer) not in known:  # a layer may hold the model that holds it
+            known.add(id(layer))
+            waiting += reversed(layer._layers)  # `_flatten_layers` turns the order of nested ones round
+            if not layer._layers:
+                computing.append(layer)
+    return computing
 
 
 def uncompilable(network: keras.Model) -> list[str]:
