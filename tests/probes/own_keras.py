@@ -93,3 +93,13 @@ def nothing(input_shape, classes, layout):
 
 def raises(input_shape, classes, layout):
     raise ValueError(f"not for {layout}")
+
+
+def sequential_with_input(input_shape, classes, layout):
+    head = [layers.GlobalAveragePooling2D(), layers.Dense(classes)]
+    return keras.Sequential([keras.Input(input_shape), layers.Conv2D(8, 3), *head])
+
+
+def listed_input(input_shape, classes, layout):
+    inputs = keras.Input(input_shape)
+    return functional([inputs], layers.Conv2D(8, 3)(inputs), classes)

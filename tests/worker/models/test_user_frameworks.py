@@ -45,6 +45,7 @@ FILES = {"tensorflow": "keras", "torch": "torch"}
 # Name of the function -> whether its FLOPs are counted.
 TRAINABLE = {
     ("tensorflow", "sequential"): True,
+    ("tensorflow", "listed_input"): True,
     ("tensorflow", "of_its_own"): False,
     ("tensorflow", "of_any_size"): False,
     ("tensorflow", "attention"): False,
@@ -106,6 +107,22 @@ def test_models_of_every_kind_train_in_both_layouts(worker):
             assert result.parameters > 0 and not uninspected(result), name
             assert (result.step_flops is not None) is TRAINABLE[worker.framework, name], name
             assert forgotten(result.layers) == []
+
+
+@pytest.mark.parametrize("framework", ["tensorflow", "jax"])
+def test_a_sequential_model_that_begins_with_its_input_trains_and_is_counted_in_order(
+    shared_worker, framework
+):
+    fields = {"layout": "channels_last", "levers": (("uint8", "on"),)}
+
+    outcome = run(shared_worker(framework), "own_keras.py:sequential_with_input", **fields)
+
+    assert outcome.status == Status.OK, outcome.reason
+    types = [layer["type"] for layer in outcome.result.layers if layer["type"] != "InputLayer"]
+    assert types == ["Conv2D", "GlobalAveragePooling2D", "Dense"]
+    convolution, dense = 14 * 14 * 27 * 8, 8 * 10
+    assert outcome.result.step_flops == 8 * 2 * (2 * convolution + 3 * dense)
+    assert outcome.result.in_effect["uint8"][0] == "on"
 
 
 @pytest.mark.parametrize("framework", ["tensorflow", "jax"])

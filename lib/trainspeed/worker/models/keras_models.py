@@ -196,7 +196,8 @@ def _with_input(model: str, built: keras.Model, shape: tuple[int, ...]) -> keras
     """Return a model with an input of this shape: the user's may be of any size, or a class that has none yet."""
     if inputs := getattr(built, "inputs", None):
         taken = tuple(tuple(x.shape[1:]) for x in inputs)
-        if taken == (shape,):
+        # A Sequential that begins with its Input has none by this name until it is called; a list has no shape.
+        if taken == (shape,) and isinstance(getattr(built, "input", None), keras.KerasTensor):
             return built
         fits = len(taken) == 1 and len(taken[0]) == len(shape)
         if not fits or any(size not in (None, wanted) for size, wanted in zip(taken[0], shape, strict=True)):
