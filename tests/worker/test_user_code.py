@@ -60,7 +60,12 @@ def test_random_numbers_are_those_of_the_seed(own):
         ("def build():\n    raise ValueError('too\\nlong')", "my.py:build raised ValueError in line 2: too"),
         ("x = 1 / 0\ndef build(): ...", "my.py:build raised ZeroDivisionError in line 1: division by zero"),
         ("def build(a): ...", "my.py:build raised TypeError: build() missing 1 required"),
-        ("def build():\n    raise SystemExit(3)", "my.py:build raised SystemExit in line 2: 3"),
+        ("def build():\n    raise SystemExit('no GPU')", "my.py:build raised SystemExit in line 2: no GPU"),
+        ("def build():\n    raise SystemExit(3)", "my.py:build ended Python in line 2 with code 3"),
+        (
+            "import sys\nsys.exit()\ndef build(): ...",
+            'my.py:build ended Python in line 2 with code 0 as the file was imported: put that below `if __name__ == "',
+        ),
         ("def build():\n    raise KeyError", "my.py:build raised KeyError in line 2: no message"),
         ("build = 3", "my.py:build is no function"),
         ("def build():\n    int('x')", "my.py:build raised ValueError in line 2: invalid literal for int"),
@@ -71,6 +76,18 @@ def test_what_is_raised_is_one_line_with_the_place(own, source, message):
         call(own(source))
 
     assert str(problem.value).startswith(message) and "\n" not in str(problem.value)
+
+
+def test_a_file_that_parses_arguments_sees_none_of_the_workers(own, monkeypatch):
+    monkeypatch.setattr(sys, "argv", ["worker", "--backend", "torch"])
+    parsed = "parser.parse_args().width"
+    model = own(
+        "import argparse\nparser = argparse.ArgumentParser()\nparser.add_argument('--width', default=8)\n"
+        f"width = {parsed}\ndef build():\n    return width, {parsed}, parser.prog"
+    )
+
+    assert call(model) == (8, 8, "my.py")
+    assert sys.argv == ["worker", "--backend", "torch"]
 
 
 def test_the_cause_is_kept_so_that_memory_that_ran_out_is_known_as_such(own):

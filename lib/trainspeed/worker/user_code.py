@@ -5,10 +5,12 @@ Knows no framework, and not what the function is for.
 
 from __future__ import annotations
 
+import contextlib
 import importlib.util
 import random
 import sys
 import traceback
+from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -18,6 +20,8 @@ import numpy as np
 from trainspeed.core import user_model
 from trainspeed.core.paths import ROOT
 from trainspeed.worker.failures import Invalid, NeedsPackage, Unsupported, first_line
+
+TOP_LEVEL = "<module>"  # name of a frame
 
 
 def call(model: str, *arguments: Any, framework: str, function: str | None = None, seed: int = 0) -> Any:
@@ -39,12 +43,13 @@ def call(model: str, *arguments: Any, framework: str, function: str | None = Non
     function = function or named
     where = f"{file}:{function}"
     try:
-        module = _imported(path)
-        if not callable(target := getattr(module, function, None)):
-            raise Invalid(f"{where} is no function")
-        random.seed(seed)
-        np.random.seed(seed)
-        return target(*arguments)
+        with _as_a_program(path):
+            module = _imported(path)
+            if not callable(target := getattr(module, function, None)):
+                raise Invalid(f"{where} is no function")
+            random.seed(seed)
+            np.random.seed(seed)
+            return target(*arguments)
     except ModuleNotFoundError as problem:
         raise NeedsPackage(
             f"{where}: {problem.msg}: install it into the environment of {framework}, or leave {framework} out "
@@ -52,7 +57,9 @@ def call(model: str, *arguments: Any, framework: str, function: str | None = Non
         ) from problem
     except (Unsupported, Invalid):
         raise
-    except (Exception, SystemExit) as problem:
+    except SystemExit as problem:
+        raise Invalid(f"{where} {_end_of_python(problem, path)}") from problem
+    except Exception as problem:
         raise Invalid(f"{where} raised {exception_text(problem, path)}") from problem
 
 
@@ -62,11 +69,36 @@ def exception_text(problem: BaseException, path: Path) -> str:
     Args:
         path: The user's file.
     """
-    lines = [
-        frame.lineno for frame in traceback.extract_tb(problem.__traceback__) if frame.filename == str(path)
-    ]
-    line = f" in line {lines[-1]}" if lines else ""
+    frames = _frames_in(path, problem)
+    line = f" in line {frames[-1].lineno}" if frames else ""
     return f"{type(problem).__name__}{line}: {first_line(problem, path.parent, ROOT)}"
+
+
+def _frames_in(path: Path, problem: BaseException) -> list[traceback.FrameSummary]:
+    """Return where an exception came through the user's file, from the outermost call on."""
+    return [frame for frame in traceback.extract_tb(problem.__traceback__) if frame.filename == str(path)]
+
+
+def _end_of_python(problem: SystemExit, path: Path) -> str:
+    """Return in one line that, and where, the user's file ended Python, and what to do where that was its import."""
+    if isinstance(problem.code, str):
+        return f"raised {exception_text(problem, path)}"
+    frames = _frames_in(path, problem)
+    line = f" in line {frames[-1].lineno}" if frames else ""
+    ended = f"ended Python{line} with code {problem.code or 0}"
+    if not frames or frames[0].name != TOP_LEVEL:
+        return ended
+    return f'{ended} as the file was imported: put that below `if __name__ == "__main__":`'
+
+
+@contextlib.contextmanager
+def _as_a_program(path: Path) -> Iterator[None]:
+    """Show the user's code the command line of a program without arguments: a file may read its own on import."""
+    ours, sys.argv = sys.argv, [str(path)]
+    try:
+        yield
+    finally:
+        sys.argv = ours
 
 
 def type_name(value: object) -> str:
