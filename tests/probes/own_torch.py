@@ -76,3 +76,16 @@ def raises(input_shape, classes, layout):
 def asks(input_shape, classes, layout):
     """As a forgotten breakpoint: what it reads must not be the worker's next request."""
     input("how many layers? ")
+
+
+class InTraining(Head):
+    """Does something else in training mode."""
+
+    def forward(self, x):
+        logits = self.dense(x.mean((2, 3)))
+        return self.then(logits) if self.training else logits
+
+
+def two_in_training(input_shape, classes, layout):
+    """As models with another head for training."""
+    return InTraining(classes, lambda logits: (logits, logits))

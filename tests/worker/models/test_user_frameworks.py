@@ -81,6 +81,7 @@ BAD = {
     ("torch", "nan"): "its training loss is nan",
     ("torch", "other_classes"): "its model returns (2, 11) for images of (2, 3, 16, 16): it must be (2, 10)",
     ("torch", "two_outputs"): "its model must return one tensor of logits, not tuple",
+    ("torch", "two_in_training"): "in training mode its model must return one tensor of logits, not tuple",
     ("torch", "wrong_size"): "its model raised RuntimeError",
     ("torch", "untrainable"): "its model has no trainable weights",
     ("torch", "nothing"): "must return a torch.nn.Module, not int",
@@ -165,12 +166,15 @@ def test_several_devices_and_16_bits_take_a_model_of_ones_own_too(worker):
 
 
 def test_a_fault_is_the_same_row_on_several_devices(worker):
-    strategy = {"tensorflow": "mirrored", "torch": "ddp"}[worker.framework]
+    strategy, faults = {
+        "tensorflow": ("mirrored", {"raises": "raised ValueError"}),
+        "torch": ("ddp", {"raises": "raised ValueError", "two_in_training": "in training mode its model"}),
+    }[worker.framework]
+    for name, fault in faults.items():
+        outcome = probe(worker, name, strategy=strategy, devices=2)
 
-    outcome = probe(worker, "raises", strategy=strategy, devices=2)
-
-    assert outcome.status == Status.INVALID
-    assert "raised ValueError" in outcome.reason
+        assert outcome.status == Status.INVALID, outcome
+        assert fault in outcome.reason
 
 
 def test_a_file_of_the_other_framework_says_what_is_missing(worker):

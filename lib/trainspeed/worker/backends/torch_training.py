@@ -14,6 +14,7 @@ import torch
 from torch import distributed
 from torch.nn import functional
 
+from trainspeed.core import user_model
 from trainspeed.core.phase import COMPUTE, FIT, INPUT
 from trainspeed.core.result import Inspection, LinkSum, Seen
 from trainspeed.core.trial import Trial
@@ -22,6 +23,8 @@ from trainspeed.worker.backends import torch_parts
 from trainspeed.worker.backends.base import Training, evaluation_batch
 from trainspeed.worker.backends.torch_sums import SUM_PHASES, sums_of
 from trainspeed.worker.data.sets import Images, epoch_of
+from trainspeed.worker.device_errors import fault_of
+from trainspeed.worker.failures import Invalid
 from trainspeed.worker.levers import torch_compile, torch_feeding, torch_levers
 from trainspeed.worker.levers.fields_seen import fields_seen
 from trainspeed.worker.levers.hook import Levers
@@ -117,9 +120,29 @@ class TorchTraining(Training):
             with tempfile.TemporaryFile() as self.checkpoint:
                 self.best_accuracy = -math.inf
                 return time_epochs(epoch, self._synchronize, another=another)
+        except Exception as problem:
+            if user_model.is_user_model(self.trial.model) and fault_of(problem) is None:
+                self._check_training_mode(problem)
+            raise
         finally:
             if self.loader:
                 self.loader.close()
+
+    def _check_training_mode(self, problem: Exception) -> None:
+        """Raise Invalid where a training failed because a user's model returns no logits in training mode.
+
+        That it returns some in evaluation mode is known. Looked at only now, it costs no step anything.
+        """
+        try:
+            images, _ = self._first_batch()
+            with torch.no_grad(), self._autocast():
+                logits = self.model.train()(images)
+        except Exception:  # then what failed first says more
+            return
+        try:
+            torch_models.check_logits(self.trial.model, logits, images, self.images.classes, "training")
+        except Invalid as fault:
+            raise fault from problem
 
     def _take_input(self) -> None:
         for _, y in self._batches():

@@ -166,16 +166,24 @@ def _users_network(model: str, shape: tuple[int, ...], layout: str, classes: int
     except Exception as problem:
         text = user_code.exception_text(problem, user_model.find_model(model))
         raise Invalid(f"{model}: its model raised {text}, on images of {tuple(images.shape)}") from problem
-    if not isinstance(logits, torch.Tensor):
-        raise Invalid(
-            f"{model}: its model must return one tensor of logits, not {user_code.type_name(logits)}"
-        )
-    if logits.shape != (DUMMY_IMAGES, classes):
-        raise Invalid(
-            f"{model}: its model returns {tuple(logits.shape)} for images of {tuple(images.shape)}: it must be "
-            f"{(DUMMY_IMAGES, classes)}, a logit for each class"
-        )
+    check_logits(model, logits, images, classes)
     if not any(p.requires_grad for p in built.parameters()):
         raise Invalid(f"{model}: its model has no trainable weights")
     built.train()
     return built
+
+
+def check_logits(model: str, logits: object, images: torch.Tensor, classes: int, mode: str = "") -> None:
+    """Raise Invalid unless what a user's model returned for images is a logit for each class.
+
+    Args:
+        mode: The mode that the model is in, in words; none is that of evaluation.
+    """
+    its = f"{model}: {mode and f'in {mode} mode '}its model"
+    if not isinstance(logits, torch.Tensor):
+        raise Invalid(f"{its} must return one tensor of logits, not {user_code.type_name(logits)}")
+    if logits.shape != (len(images), classes):
+        raise Invalid(
+            f"{its} returns {tuple(logits.shape)} for images of {tuple(images.shape)}: it must be "
+            f"{(len(images), classes)}, a logit for each class"
+        )
