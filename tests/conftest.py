@@ -6,6 +6,7 @@ import functools
 import gc
 import os
 import signal
+import sys
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -84,8 +85,12 @@ def smoke_report(tmp_path_factory) -> Path:
 
 @pytest.fixture
 def own(monkeypatch, tmp_path):
-    """A function that writes a file into a user's folder and returns the name of its function `build`."""
+    """A function that writes a file into a user's folder and returns the name of its function `build`.
+
+    Afterwards nothing of it is imported, and no path is left behind.
+    """
     monkeypatch.setenv("TRAINSPEED_MODEL_FOLDER", str(tmp_path))
+    monkeypatch.setattr(sys, "path", list(sys.path))
 
     def write(source: str, name: str = "my.py") -> str:
         path = tmp_path / name
@@ -93,7 +98,9 @@ def own(monkeypatch, tmp_path):
         path.write_text(source)
         return f"{name}:build"
 
-    return write
+    yield write
+    for name in [name for name in sys.modules if name.startswith("_own_")]:
+        del sys.modules[name]
 
 
 @pytest.fixture(autouse=True)

@@ -11,15 +11,6 @@ from trainspeed.worker import user_code
 from trainspeed.worker.failures import Invalid, Unsupported
 
 
-@pytest.fixture(autouse=True)
-def forgotten(monkeypatch):
-    """Leave nothing imported and no path behind."""
-    monkeypatch.setattr(sys, "path", list(sys.path))
-    yield
-    for name in [name for name in sys.modules if name.startswith("_own_")]:
-        del sys.modules[name]
-
-
 def call(model, *arguments, **options):
     return user_code.call(model, *arguments, framework="torch", **options)
 

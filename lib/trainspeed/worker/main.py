@@ -37,8 +37,9 @@ from trainspeed.worker.channel import Channel
 from trainspeed.worker.data.folds import images_of
 from trainspeed.worker.data.sets import Images
 from trainspeed.worker.events import AnyEvent, BackendMissing, Exited, Failed, Forked, Hello, encode_event
+from trainspeed.worker.failed_run import failed_by, is_fault_of_user
 from trainspeed.worker.failures import Invalid, Unsupported, first_line
-from trainspeed.worker.measure import failed_by, is_fault_of_user, measure_trial
+from trainspeed.worker.measure import measure_trial
 from trainspeed.worker.reaper import fork_worker
 from trainspeed.worker.request import Request
 
@@ -152,7 +153,7 @@ def _prepared(backend: Backend, request: Request, channel: Channel) -> _Prepared
         failure = Failure(in_user_file=is_fault_of_user(problem, request.trial))
         failed = Failed(status=status, reason=str(problem), failure=failure)
     except Exception as problem:  # of this request alone: the worker goes on
-        failed = failed_by(problem, "start", RunResult())
+        failed = failed_by(problem, request.trial, "start", RunResult())
     else:
         return _Prepared(images)
     _send(channel, failed)

@@ -9,9 +9,6 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from trainspeed.core import user_model
-from trainspeed.core.convolution import AnyTrial
-from trainspeed.core.errors import UserError
 from trainspeed.core.format import counted
 from trainspeed.core.notes import AnyNote, NotEvaluated, NotInspected, NotReadAfterwards
 from trainspeed.core.result import Failure, Inspection, RunResult
@@ -35,7 +32,8 @@ from trainspeed.worker.events import (
     TakeTurn,
     encode_event,
 )
-from trainspeed.worker.failures import Invalid, NeedsPackage, Unsupported, first_line
+from trainspeed.worker.failed_run import failed_by, is_fault_of_user
+from trainspeed.worker.failures import Invalid, Unsupported, first_line
 from trainspeed.worker.meter import Meter
 from trainspeed.worker.precision import arithmetic_of
 from trainspeed.worker.probes import run_probe
@@ -79,29 +77,10 @@ def measure_trial(request: Request, backend: Backend, images: Images | None, cha
         emit(Failed(status=status, reason=str(problem), failure=failure))
     except Exception as problem:
         reached = RunResult(notes=tuple(notes), stages_s=stages.seconds)
-        emit(failed_by(problem, stages.current, reached))
+        emit(failed_by(problem, request.trial, stages.current, reached))
     else:
         return True
     return False
-
-
-def failed_by(problem: Exception, stage: str, reached: RunResult) -> Failed:
-    """Return the event of an exception that nobody raised on purpose: what its text means, and what it says.
-
-    Args:
-        reached: What was measured until then.
-    """
-    fault, error = fault_of(problem), type(problem).__name__
-    failure = Failure(stage=stage, error=error, cause=fault and fault.cause)
-    reason = f"{error} in stage {stage!r}: {first_line(problem)}"
-    status = fault.status if fault else Status.CRASHED
-    return Failed(status=status, reason=reason, failure=failure, result=reached)
-
-
-def is_fault_of_user(problem: Exception, trial: AnyTrial) -> bool:
-    """Return whether the cause is the user's own model or data: a mistake in it, or a package that it needs."""
-    has_user_model = user_model.is_user_model(getattr(trial, "model", ""))
-    return has_user_model and isinstance(problem, Invalid | NeedsPackage | UserError)
 
 
 def _measure(

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from trainspeed.core import user_model
+from trainspeed.core.errors import UserError
 from trainspeed.core.paths import ROOT
 from trainspeed.worker.failures import Invalid, NeedsPackage, Unsupported, first_line
 
@@ -99,6 +100,15 @@ def _as_a_program(path: Path) -> Iterator[None]:
         yield
     finally:
         sys.argv = ours
+
+
+def raised_in(model: str, problem: BaseException) -> str | None:
+    """Return in one line what was raised in which function and line of a model's file; None where it was elsewhere."""
+    with contextlib.suppress(UserError):  # no user's model, or its file has gone
+        path = user_model.find_model(model)
+        if frames := _frames_in(path, problem):
+            return f"{model.rpartition(':')[0]}:{frames[-1].name} raised {exception_text(problem, path)}"
+    return None
 
 
 def type_name(value: object) -> str:

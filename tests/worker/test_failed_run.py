@@ -1,0 +1,50 @@
+"""What is said of a run that failed without anybody meaning it to."""
+
+import pytest
+
+from study_data import make_trial
+from trainspeed.core.result import RunResult
+from trainspeed.core.run import Status
+from trainspeed.worker import user_code
+from trainspeed.worker.failed_run import failed_by
+
+SOURCE = """
+class Net:
+    def forward(self, text):
+        raise ValueError(text)
+
+def build():
+    return Net()
+"""
+
+
+def failed_with(problem, model="cnn10"):
+    return failed_by(problem, make_trial(model=model), "train", RunResult())
+
+
+def raised_by_forward(model, text):
+    with pytest.raises(ValueError) as problem:
+        user_code.call(model, framework="torch").forward(text)
+    return problem.value
+
+
+def test_what_came_through_the_users_file_names_its_function_and_line(own):
+    model = own(SOURCE)
+
+    failed = failed_with(raised_by_forward(model, "no\nsuch thing"), model)
+
+    assert failed.reason == "my.py:forward raised ValueError in line 4: no, in stage 'train'"
+    assert (failed.status, failed.failure.error) == (Status.CRASHED, "ValueError")
+    assert failed.failure.in_user_file
+
+
+def test_what_was_raised_elsewhere_or_is_of_the_device_names_no_file(own):
+    model = own(SOURCE)
+
+    for problem in (ValueError("no"), raised_by_forward(model, "CUDA out of memory")):
+        failed = failed_with(problem, model)
+
+        assert failed.reason == f"ValueError in stage 'train': {problem}"
+        assert not failed.failure.in_user_file
+    assert failed.status is Status.OOM
+    assert failed_with(ValueError("no")).reason == "ValueError in stage 'train': no"
