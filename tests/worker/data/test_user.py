@@ -19,6 +19,13 @@ def data(image_size):
 """
 
 
+class NoArray:
+    """As a tensor of which NumPy cannot make an array."""
+
+    def __array__(self, dtype=None, copy=None):
+        raise RuntimeError("use detach()")
+
+
 def load(model, image_size=8):
     return own_data.load_user_data(model, image_size, framework="torch")
 
@@ -88,10 +95,16 @@ def test_grey_images_need_no_axis_for_it():
         ({"train_x": np.zeros(6)}, "train_x has the shape"),
         ({"train_x": 3}, r"train_x has the shape \(\)"),
         ({"test_x": np.zeros((0, 4, 4, 3)), "test_y": np.zeros(0, int)}, "test_x is empty"),
+        ({"train_x": np.zeros((6, 4, 0, 3))}, "train_x is empty"),
         ({"train_y": np.arange(5)}, r"train_y has the shape \(5,\), with 6 images"),
         ({"train_x": np.zeros((6, 4, 4, 3), int)}, "train_x has the type int64: it must be uint8, or float"),
         ({"test_x": np.full((2, 4, 4, 3), 200.0)}, "test_x goes from 200 to 200: floats must be from 0 to 1"),
-        ({"train_x": np.full((6, 4, 4, 3), np.nan)}, "train_x goes from nan to nan"),
+        ({"train_x": np.full((6, 4, 4, 3), np.nan)}, "train_x holds nan: floats must be"),
+        (
+            {"test_x": [np.zeros((4, 4, 3), np.uint8), np.zeros((5, 4, 3), np.uint8)]},
+            r"NumPy makes no array of test_x \(ValueError: setting an array element.*: return one of uint8",
+        ),
+        ({"train_y": NoArray()}, r"NumPy makes no array of train_y \(RuntimeError: use detach\(\)\): return"),
         ({"train_y": np.zeros(6)}, "train_y has the type float64: labels must be whole numbers"),
         ({"test_y": np.array(["a", "b"])}, "test_y has the type <U1"),
         ({"train_y": np.arange(6) + 1}, "train_y has 6 different labels from 1 to 6: number two classes"),
@@ -120,6 +133,11 @@ def test_anything_but_four_arrays_is_one_line(returned, what):
         ("raise OSError('no such disk')", Invalid, "my.py:data raised OSError in line 3: no such disk"),
         ("import no_such_package", Unsupported, "my.py:data: No module named 'no_such_package': install it"),
         ("return 3", Invalid, "my.py:data must return"),
+        (
+            "return [[1], [1, [2]]], [0], 0, 0",
+            Invalid,
+            "my.py:data: NumPy makes no array of train_x (ValueError: setting",
+        ),
         ("os.kill(os.getpid(), 9)", Invalid, "my.py:data was killed by SIGKILL, without a result"),
         ("os._exit(4)", Invalid, "my.py:data ended with code 4, without a result"),
     ],

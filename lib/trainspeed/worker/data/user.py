@@ -6,6 +6,7 @@ as it was. Knows no framework, and does not know how the images are resized or b
 
 from __future__ import annotations
 
+import math
 import multiprocessing
 import os
 import signal
@@ -20,7 +21,7 @@ from trainspeed.core.user_model import DATA
 from trainspeed.sensors.processes import die_with_parent
 from trainspeed.worker import user_code
 from trainspeed.worker.data.sets import Arrays
-from trainspeed.worker.failures import Invalid, Unsupported
+from trainspeed.worker.failures import Invalid, Unsupported, first_line
 
 DATA_FORM = "(train_x, train_y, test_x, test_y)"
 BRIGHTEST = 255  # of 8 bits
@@ -75,8 +76,8 @@ def checked(data: Any, name: str) -> Arrays:
 
 
 def _checked_part(part: str, x: Any, y: Any, name: str) -> tuple[np.ndarray, np.ndarray]:
-    x, y = np.asarray(x), np.asarray(y)
-    if x.ndim and not len(x):
+    x, y = _as_array(f"{part}_x", x, name), _as_array(f"{part}_y", y, name)
+    if x.ndim and not x.size:
         raise Invalid(f"{name}: {part}_x is empty: it needs images")
     if x.ndim not in (3, 4) or (x.ndim == 4 and x.shape[3] not in (1, 3)):
         raise Invalid(
@@ -93,13 +94,25 @@ def _checked_part(part: str, x: Any, y: Any, name: str) -> tuple[np.ndarray, np.
         if not np.issubdtype(x.dtype, np.floating):
             raise Invalid(f"{name}: {part}_x has the type {x.dtype}: it must be uint8, or float from 0 to 1")
         low, high = float(x.min()), float(x.max())
-        if not (low >= 0 and high <= 1):  # written in this way, nan is out of range
+        if math.isnan(low):
+            raise Invalid(f"{name}: {part}_x holds nan: floats must be from 0 to 1")
+        if low < 0 or high > 1:
             raise Invalid(
                 f"{name}: {part}_x goes from {low:g} to {high:g}: floats must be from 0 to 1. Normalise in the "
                 "model instead."
             )
         x = x.astype(np.float32)
     return x[..., None] if x.ndim == 3 else x, y.reshape(-1)
+
+
+def _as_array(what: str, values: Any, name: str) -> np.ndarray:
+    try:
+        return np.asarray(values)
+    except Exception as problem:  # whatever a list of arrays or a tensor of another library says
+        raise Invalid(
+            f"{name}: NumPy makes no array of {what} ({type(problem).__name__}: {first_line(problem)}): return one "
+            "of uint8 or float for images of one size, and one of whole numbers for labels"
+        ) from problem
 
 
 def _as_float(x: np.ndarray) -> np.ndarray:
