@@ -1,5 +1,6 @@
 """Models of a user's own in torch: some that can be trained, and some of each way to go wrong."""
 
+import torch
 from torch import nn
 
 
@@ -89,3 +90,13 @@ class InTraining(Head):
 def two_in_training(input_shape, classes, layout):
     """As models with another head for training."""
     return InTraining(classes, lambda logits: (logits, logits))
+
+
+def compiled(input_shape, classes, layout):
+    return torch.compile(Head(classes))
+
+
+def compiled_in_place(input_shape, classes, layout):
+    model = nn.Sequential(Head(classes))
+    model[0].compile()
+    return model

@@ -82,11 +82,16 @@ BAD = {
     ("torch", "other_classes"): "its model returns (2, 11) for images of (2, 3, 16, 16): it must be (2, 10)",
     ("torch", "two_outputs"): "its model must return one tensor of logits, not tuple",
     ("torch", "two_in_training"): "in training mode its model must return one tensor of logits, not tuple",
+    (
+        "torch",
+        "compiled",
+    ): "its model is compiled already: return the module itself, compile is a setting here",
+    ("torch", "compiled_in_place"): "its model is compiled already",
     ("torch", "wrong_size"): "its model raised RuntimeError",
     ("torch", "untrainable"): "its model has no trainable weights",
     ("torch", "nothing"): "must return a torch.nn.Module, not int",
-    ("torch", "raises"): "raised ValueError in line 73: not for channels_first",
-    ("torch", "asks"): "raised EOFError in line 78",
+    ("torch", "raises"): "raised ValueError in line 74: not for channels_first",
+    ("torch", "asks"): "raised EOFError in line 79",
 }
 
 

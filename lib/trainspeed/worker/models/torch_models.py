@@ -6,6 +6,7 @@ import math
 
 import torch
 from torch import nn
+from torch._dynamo import OptimizedModule
 
 from trainspeed.core import user_model
 from trainspeed.core.library_model import is_library_model
@@ -158,6 +159,10 @@ def _users_network(model: str, shape: tuple[int, ...], layout: str, classes: int
     built = user_code.call(model, shape, classes, layout, framework="torch", seed=seed)
     if not isinstance(built, nn.Module):
         raise Invalid(f"{model} must return a torch.nn.Module, not {user_code.type_name(built)}")
+    if any(map(_is_compiled, built.modules())):
+        raise Invalid(
+            f"{model}: its model is compiled already: return the module itself, compile is a setting here"
+        )
     first = next(built.parameters(), None)
     images = torch.zeros(DUMMY_IMAGES, *shape, device=None if first is None else first.device)
     try:
@@ -171,6 +176,11 @@ def _users_network(model: str, shape: tuple[int, ...], layout: str, classes: int
         raise Invalid(f"{model}: its model has no trainable weights")
     built.train()
     return built
+
+
+def _is_compiled(module: nn.Module) -> bool:
+    """Return whether a module has been given to `torch.compile`, or told to `compile` itself."""
+    return isinstance(module, OptimizedModule) or module._compiled_call_impl is not None
 
 
 def check_logits(model: str, logits: object, images: torch.Tensor, classes: int, mode: str = "") -> None:
