@@ -50,7 +50,11 @@ def test_random_numbers_are_those_of_the_seed(own):
     [
         ("def build():\n    raise ValueError('too\\nlong')", "my.py:build raised ValueError in line 2: too"),
         ("x = 1 / 0\ndef build(): ...", "my.py:build raised ZeroDivisionError in line 1: division by zero"),
-        ("def build(a): ...", "my.py:build raised TypeError: build() missing 1 required"),
+        (
+            "def build(shape, *, width=8, **more): ...",
+            "my.py:build is called as build(input_shape, classes, layout), and is build(shape, *, width, **more)",
+        ),
+        ("def build():\n    int()()", "my.py:build raised TypeError in line 2: 'int' object is not callable"),
         ("def build():\n    raise SystemExit('no GPU')", "my.py:build raised SystemExit in line 2: no GPU"),
         ("def build():\n    raise SystemExit(3)", "my.py:build ended Python in line 2 with code 3"),
         (

@@ -21,8 +21,18 @@ from trainspeed.core.trial import FRAMEWORKS, USER_MODEL
 
 FOLDER_VARIABLE = "TRAINSPEED_MODEL_FOLDER"  # names the folder to which the paths of models are relative
 DATA = "data"  # name of the function that returns the user's images
+PARAMETERS, DATA_PARAMETERS = (
+    "input_shape, classes, layout",
+    "image_size",
+)  # of a model's function, and of `data`
 TORCH_PACKAGES = {"torch", "torchvision", "timm"}
 KERAS_PACKAGES = {"keras", "keras_hub", "keras_cv"}
+BLOCKS = (ast.If, ast.Try, ast.ExceptHandler, ast.With)
+KINDS = {
+    ast.ClassDef: "a class",
+    ast.AsyncFunctionDef: "an `async def`",
+    ast.FunctionDef: "a `def` within `if`, `try` or `with`",
+}
 RETRYABLE = (Status.UNSUPPORTED, Status.INVALID)  # a package may have been installed, the file corrected
 
 
@@ -91,6 +101,9 @@ def check_user_model(model: str) -> None:
     file, _, function = model.rpartition(":")
     functions = _functions(model)
     if function not in functions:
+        if kind := _kind_of(_parsed(model).body, function):
+            must = f"it must be a plain `def {function}({PARAMETERS}):` at the top level of the file."
+            raise UserError(f"{file}: {function!r} is {kind} there: {must}")
         meant = suggest(function, functions) if functions else ": it has none at its top level."
         raise UserError(f"{file} has no function {function!r}{meant}")
 
@@ -165,6 +178,24 @@ def _functions(model: str) -> list[str]:
     return [statement.name for statement in _parsed(model).body if isinstance(statement, ast.FunctionDef)]
 
 
+def _kind_of(statements: Iterable[ast.AST], name: str) -> str | None:
+    """Return what statements make of a name, in words, also within `if` and `try`; None where they do not name it."""
+    for statement in statements:
+        kind = None
+        if isinstance(statement, ast.ClassDef | ast.AsyncFunctionDef | ast.FunctionDef):
+            names, kind = [statement.name], KINDS[type(statement)]
+        elif isinstance(statement, ast.Import | ast.ImportFrom):
+            names, kind = [alias.asname or alias.name for alias in statement.names], "imported"
+        elif isinstance(statement, ast.Assign):
+            names = [target.id for target in statement.targets if isinstance(target, ast.Name)]
+            kind = "a lambda" if isinstance(statement.value, ast.Lambda) else "a variable"
+        elif isinstance(statement, BLOCKS):
+            names, kind = [name], _kind_of(ast.iter_child_nodes(statement), name)
+        if kind and name in names:
+            return kind
+    return None
+
+
 def _parsed(model: str) -> ast.Module:
     file = model.rpartition(":")[0]
     path = find_model(model)
@@ -184,5 +215,5 @@ def _imported(statements: Iterable[ast.AST]) -> Iterator[str]:
             yield from (alias.name.partition(".")[0] for alias in statement.names)
         elif isinstance(statement, ast.ImportFrom) and statement.module and not statement.level:
             yield statement.module.partition(".")[0]
-        elif isinstance(statement, ast.If | ast.Try | ast.ExceptHandler | ast.With):
+        elif isinstance(statement, BLOCKS):
             yield from _imported(ast.iter_child_nodes(statement))

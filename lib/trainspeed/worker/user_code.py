@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import contextlib
 import importlib.util
+import inspect
 import random
 import sys
 import traceback
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -48,6 +49,7 @@ def call(model: str, *arguments: Any, framework: str, function: str | None = Non
             module = _imported(path)
             if not callable(target := getattr(module, function, None)):
                 raise Invalid(f"{where} is no function")
+            _check_parameters(target, where, arguments)
             random.seed(seed)
             np.random.seed(seed)
             return target(*arguments)
@@ -73,6 +75,22 @@ def exception_text(problem: BaseException, path: Path) -> str:
     frames = _frames_in(path, problem)
     line = f" in line {frames[-1].lineno}" if frames else ""
     return f"{type(problem).__name__}{line}: {first_line(problem, path.parent, ROOT)}"
+
+
+def _check_parameters(target: Callable[..., Any], where: str, arguments: tuple[Any, ...]) -> None:
+    """Raise Invalid where a function has other parameters than it is given arguments."""
+    try:
+        signature = inspect.signature(target)
+    except (TypeError, ValueError):  # of some that are written in C
+        return
+    try:
+        signature.bind(*arguments)
+    except TypeError:
+        name = where.rpartition(":")[2]
+        given = user_model.DATA_PARAMETERS if name == user_model.DATA else user_model.PARAMETERS
+        plain = {"annotation": inspect.Parameter.empty, "default": inspect.Parameter.empty}
+        own = inspect.Signature([each.replace(**plain) for each in signature.parameters.values()])
+        raise Invalid(f"{where} is called as {name}({given}), and is {name}{own}") from None
 
 
 def _frames_in(path: Path, problem: BaseException) -> list[traceback.FrameSummary]:
