@@ -23,6 +23,7 @@ from trainspeed.core.errors import UserError
 from trainspeed.core.paths import ROOT
 from trainspeed.worker.failures import Invalid, NeedsPackage, Unsupported, first_line
 
+OTHER_SIZES = "other sizes: PARAMS='layout: {image_size: 64}'"  # where a model takes no images of this one
 TOP_LEVEL = "<module>"  # name of a frame
 
 
@@ -127,6 +128,11 @@ def raised_in(model: str, problem: BaseException) -> str | None:
         if frames := _frames_in(path, problem):
             return f"{model.rpartition(':')[0]}:{frames[-1].name} raised {exception_text(problem, path)}"
     return None
+
+
+def class_rule(classes: int) -> str:
+    """Return what a model's output must be, and what to do where it has another number of classes."""
+    return f"a logit for each class; {classes} is the argument `classes`, that of the data set: use it, or give `data`"
 
 
 def type_name(value: object) -> str:

@@ -54,6 +54,7 @@ TRAINABLE = {
     ("torch", "without_convolution"): True,
     ("torch", "attention"): False,
 }
+OTHER_SIZES = "; other sizes: PARAMS='layout: {image_size: 64}'"
 BAD = {
     (
         "tensorflow",
@@ -66,11 +67,14 @@ BAD = {
     (
         "tensorflow",
         "fixed_size",
-    ): "its model takes (40, 40, 3), and not the input_shape that the function is given",
+    ): "its model takes (40, 40, 3), and not the input_shape that the function is given, "
+    f"(3, 16, 16){OTHER_SIZES}",
     (
         "tensorflow",
         "other_classes",
-    ): "its model returns (None, 11): it must be (None, 10), a logit for each class",
+    ): "its model returns (None, 11): it must be (None, 10), a logit for each class; 10 is the argument `classes`, "
+    "that of the data set: use it, or give `data`",
+    ("tensorflow", "needs_32_pixels"): f", on images of (3, 16, 16){OTHER_SIZES}",
     ("tensorflow", "untrainable"): "its model has no trainable weights",
     (
         "tensorflow",
@@ -79,7 +83,11 @@ BAD = {
     ("tensorflow", "nothing"): "must return a keras.Model, not None",
     ("tensorflow", "raises"): "raised ValueError in line 95: not for channels_first",
     ("torch", "nan"): "its training loss is nan",
-    ("torch", "other_classes"): "its model returns (2, 11) for images of (2, 3, 16, 16): it must be (2, 10)",
+    (
+        "torch",
+        "other_classes",
+    ): "its model returns (2, 11) for images of (2, 3, 16, 16): it must be (2, 10), a logit "
+    "for each class; 10 is the argument `classes`, that of the data set: use it, or give `data`",
     ("torch", "two_outputs"): "its model must return one tensor of logits, not tuple",
     ("torch", "two_in_training"): "in training mode its model must return one tensor of logits, not tuple",
     (
@@ -87,7 +95,7 @@ BAD = {
         "compiled",
     ): "its model is compiled already: return the module itself, compile is a setting here",
     ("torch", "compiled_in_place"): "its model is compiled already",
-    ("torch", "wrong_size"): "its model raised RuntimeError",
+    ("torch", "wrong_size"): f", on images of (2, 3, 16, 16){OTHER_SIZES}",
     ("torch", "untrainable"): "its model has no trainable weights",
     ("torch", "nothing"): "must return a torch.nn.Module, not int",
     ("torch", "raises"): "raised ValueError in line 74: not for channels_first",

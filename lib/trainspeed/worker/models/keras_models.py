@@ -182,8 +182,8 @@ def _users_network(model: str, shape: tuple[int, ...], layout: str, classes: int
     returned = tuple(tuple(output.shape) for output in network.outputs)
     if returned != ((None, classes),):
         raise Invalid(
-            f"{model}: its model returns {', '.join(map(str, returned))}: it must be {(None, classes)}, a logit "
-            "for each class"
+            f"{model}: its model returns {', '.join(map(str, returned))}: it must be {(None, classes)}, "
+            f"{user_code.class_rule(classes)}"
         )
     if not network.trainable_weights:
         raise Invalid(f"{model}: its model has no trainable weights")
@@ -203,14 +203,16 @@ def _with_input(model: str, built: keras.Model, shape: tuple[int, ...]) -> keras
         if not fits or any(size not in (None, wanted) for size, wanted in zip(taken[0], shape, strict=True)):
             raise Invalid(
                 f"{model}: its model takes {', '.join(map(str, taken))}, and not the input_shape that the function "
-                f"is given, {shape}"
+                f"is given, {shape}; {user_code.OTHER_SIZES}"
             )
     x = keras.Input(shape)
     try:
         return keras.Model(x, built(x), name=built.name)
     except Exception as problem:
         text = user_code.exception_text(problem, user_model.find_model(model))
-        raise Invalid(f"{model}: its model raised {text}, on images of {shape}") from problem
+        raise Invalid(
+            f"{model}: its model raised {text}, on images of {shape}; {user_code.OTHER_SIZES}"
+        ) from problem
 
 
 def _other_layout(network: keras.Model, layout: str) -> str | None:

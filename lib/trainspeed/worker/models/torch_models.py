@@ -170,7 +170,9 @@ def _users_network(model: str, shape: tuple[int, ...], layout: str, classes: int
             logits = built.eval()(images)  # draws lazy weights, too
     except Exception as problem:
         text = user_code.exception_text(problem, user_model.find_model(model))
-        raise Invalid(f"{model}: its model raised {text}, on images of {tuple(images.shape)}") from problem
+        raise Invalid(
+            f"{model}: its model raised {text}, on images of {tuple(images.shape)}; {user_code.OTHER_SIZES}"
+        ) from problem
     check_logits(model, logits, images, classes)
     if not any(p.requires_grad for p in built.parameters()):
         raise Invalid(f"{model}: its model has no trainable weights")
@@ -195,5 +197,5 @@ def check_logits(model: str, logits: object, images: torch.Tensor, classes: int,
     if logits.shape != (len(images), classes):
         raise Invalid(
             f"{its} returns {tuple(logits.shape)} for images of {tuple(images.shape)}: it must be "
-            f"{(len(images), classes)}, a logit for each class"
+            f"{(len(images), classes)}, {user_code.class_rule(classes)}"
         )
