@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -137,6 +138,16 @@ def test_a_sequential_model_that_begins_with_its_input_trains_and_is_counted_in_
     convolution, dense = 14 * 14 * 27 * 8, 8 * 10
     assert outcome.result.step_flops == 8 * 2 * (2 * convolution + 3 * dense)
     assert outcome.result.in_effect["uint8"][0] == "on"
+
+
+@pytest.mark.parametrize("framework", ["tensorflow", "jax"])
+def test_probabilities_are_no_logits_to_the_loss_wherever_the_softmax_is(shared_worker, framework, tmp_path):
+    shared_worker(framework).probed("probes.softmax_probe", framework, tmp_path / "told.json")
+
+    of_logits = json.loads((tmp_path / "told.json").read_text())
+
+    assert {name for name, logits in of_logits.items() if logits} == {"sequential_with_input", "of_its_own"}
+    assert {name for name, logits in of_logits.items() if not logits} >= {"probabilities", "behind_a_softmax"}
 
 
 @pytest.mark.parametrize("framework", ["tensorflow", "jax"])

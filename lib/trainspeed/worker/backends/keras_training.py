@@ -15,6 +15,7 @@ from typing import Any
 import keras
 import numpy as np
 
+from trainspeed.core import user_model
 from trainspeed.core.levers.lever import OFF, ON
 from trainspeed.core.notes import ConvolutionsNotSeen
 from trainspeed.core.phase import COMPUTE, FIT, INPUT
@@ -93,7 +94,10 @@ class KerasTraining(Training):
                 self.resident = keras_pipelines.ResidentImages(self._kept())
                 self.model = self.resident.before(self.of_images)
             self.model = self.levers.model(self.model)
-            _compile(self.model, trial, self.levers.options("compile"))
+            # A model of the user's own may end in a softmax.
+            of_users = user_model.is_user_model(trial.model)
+            logits = not (of_users and keras_inspect.returns_probabilities(self.network))
+            _compile(self.model, trial, self.levers.options("compile"), from_logits=logits)
             # Otherwise the first step makes the optimiser's variables, and TensorFlow traces it twice.
             self.model.optimizer.build(self.model.trainable_variables)
         self.history: keras.callbacks.History | None = None
@@ -267,7 +271,7 @@ class KerasTraining(Training):
         return x if self.trial.layout == "channels_last" else transposed(x)
 
 
-def _compile(model: keras.Model, trial: Trial, options: Mapping[str, Any]) -> None:
+def _compile(model: keras.Model, trial: Trial, options: Mapping[str, Any], *, from_logits: bool) -> None:
     """Compile a model by its recipe; XLA is always explicit: Keras's "auto" is off on a CPU, and on on a single GPU.
 
     Raises:
@@ -280,8 +284,7 @@ def _compile(model: keras.Model, trial: Trial, options: Mapping[str, Any]) -> No
         optimizer = keras.optimizers.RMSprop(settings.learning_rate, rho=RMSPROP_RHO, epsilon=ADAM_EPSILON)
     else:
         optimizer = keras.optimizers.SGD(settings.learning_rate, momentum=settings.momentum)
-    logits = not keras_inspect.ends_in_softmax(model)  # a user's own may
-    loss = keras.losses.SparseCategoricalCrossentropy(from_logits=logits)
+    loss = keras.losses.SparseCategoricalCrossentropy(from_logits=from_logits)
     metrics = ["accuracy"] if trial.phase is FIT else None  # which tells its best weights
     model.compile(optimizer=optimizer, loss=loss, metrics=metrics, jit_compile=trial.compile, **options)
     if trial.compile and not model.jit_compile:

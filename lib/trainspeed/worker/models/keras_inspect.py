@@ -5,18 +5,22 @@ Import it after the backend module, which determines the library that Keras runs
 
 from __future__ import annotations
 
+import contextlib
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import keras
+import numpy as np
 from keras import layers
 
 from trainspeed.core import layer_table
 from trainspeed.core.notes import AnyNote, PrecisionNotAsked
 from trainspeed.core.result import EffectivePrecision
 
+FEW = 8  # images
+NEARLY = 0.01  # that the sum of probabilities of 16 bits may be away from 1
 PRODUCTS = (layers.Conv2D, layers.DepthwiseConv2D, layers.Dense)  # layers that multiply by a kernel
 
 
@@ -84,15 +88,35 @@ def _is_sized(layer: layers.Layer) -> bool:
     return _has_output(layer) and None not in [n for x in _inputs_and_output(layer) for n in x.shape[1:]]
 
 
-def ends_in_softmax(network: keras.Model) -> bool:
-    """Return whether a model puts out probabilities; False where that is not known."""
-    outputs = getattr(network, "outputs", None)
-    if not outputs:
-        return False
+def returns_probabilities(network: keras.Model) -> bool:
+    """Return whether a model ends in a softmax: by its last layer, or, where that does not tell, by what it returns."""
+    told = _ends_in_softmax(network)
+    return _sums_to_one(network) if told is None else told
+
+
+def _ends_in_softmax(network: keras.Model) -> bool | None:
+    """Return whether the last layer is a softmax; None where it may be one: in a class of the user's, or behind it."""
+    if not (outputs := getattr(network, "outputs", None)):
+        return None
     last = outputs[0]._keras_history.operation
     if isinstance(last, keras.Model):
-        return ends_in_softmax(last)
-    return isinstance(last, layers.Softmax) or getattr(last, "activation", None) is keras.activations.softmax
+        return _ends_in_softmax(last)
+    activation = getattr(last, "activation", None)
+    if isinstance(last, layers.Softmax) or activation is keras.activations.softmax:
+        return True
+    return False if isinstance(last, PRODUCTS) and activation is keras.activations.linear else None
+
+
+def _sums_to_one(network: keras.Model) -> bool:
+    """Return whether what a model returns for random images are probabilities; False where it cannot be called here."""
+    images = np.random.default_rng(0).random((2, FEW, *network.input.shape[1:]), np.float32)
+    with contextlib.suppress(Exception):  # the training will fail in its turn, and say why
+        for batch in images:
+            returned = keras.ops.convert_to_numpy(network(batch, training=False)).astype(np.float64)
+            if not ((returned >= 0).all() and np.abs(returned.sum(axis=1) - 1).max() < NEARLY):
+                return False
+        return True
+    return False
 
 
 def parameters(network: keras.Model) -> int:
