@@ -55,6 +55,17 @@ def test_returns_what_the_child_measured(worker):
     assert outcome.result.effective_layout == {"channels_first": 2}
 
 
+def test_a_file_in_the_current_folder_replaces_no_module_of_the_worker(tmp_path, monkeypatch):
+    (tmp_path / "random.py").write_text("raise ImportError('of the user')")
+    monkeypatch.chdir(tmp_path)
+    worker = start()
+
+    try:
+        assert worker.run(request(), 60).status == Status.OK
+    finally:
+        worker.close()
+
+
 def test_measures_accuracy_only_when_asked(worker):
     assert worker.run(request(), 60).result.test_accuracy is None
 

@@ -34,6 +34,13 @@ def test_a_file_is_imported_once_and_may_import_its_neighbours(own):
     assert not sys.path[0].endswith("nets"), "a file named as a package must not replace it"
 
 
+def test_a_file_may_import_from_the_folder_that_its_path_begins_in(own):
+    own("VALUE = 7", "parts_of_tests/blocks.py")
+    model = own("from parts_of_tests.blocks import VALUE\ndef build():\n    return VALUE", "nets/deep/my.py")
+
+    assert call(model) == 7
+
+
 def test_random_numbers_are_those_of_the_seed(own):
     model = own("import random, numpy\ndef build():\n    return random.random(), float(numpy.random.rand())")
     state = random.getstate(), np.random.get_state()

@@ -14,7 +14,9 @@ from pathlib import Path
 def monitoring(out: Path, interval_s: float, cores: Sequence[int]) -> Iterator[None]:
     """Run the monitor's process while measuring; it dies with this process."""
     out.parent.mkdir(parents=True, exist_ok=True)
-    command = [sys.executable, "-m", "trainspeed.monitor", "--interval", str(interval_s), "--out", str(out)]
+    # -P: a file of the user's in this folder may have the name of a module.
+    command = [sys.executable, "-P", "-m", "trainspeed.monitor", "--interval", str(interval_s)]
+    command += ["--out", str(out)]
     command += ["--parent", str(os.getpid()), "--until-stdin-closes"]
     command += ["--cores", ",".join(map(str, cores))] if cores else []
     process = subprocess.Popen(command, stdin=subprocess.PIPE, start_new_session=True)

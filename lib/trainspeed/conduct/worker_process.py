@@ -64,7 +64,8 @@ class WorkerProcess:
             plain: Whether it measures one request, in its own process.
             pool: Socket of the report's pool: see `worker_pool`. Where it cannot be reached, the worker is an own one.
         """
-        command = [python, "-u", "-m", "trainspeed.worker.main", "--backend", backend]
+        # -P: a file of the user's in this folder may have the name of a module.
+        command = [python, "-P", "-u", "-m", "trainspeed.worker.main", "--backend", backend]
         command += ["--plain"] if plain else []
         variables = _environment(environment or {})
         self._kills = KernelKills()

@@ -47,7 +47,7 @@ def call(model: str, *arguments: Any, framework: str, function: str | None = Non
     where = f"{file}:{function}"
     try:
         with _as_a_program(path):
-            module = _imported(path)
+            module = _imported(path, path.parents[len(Path(file).parts) - 1])
             if not callable(target := getattr(module, function, None)):
                 raise Invalid(f"{where} is no function")
             _check_parameters(target, where, arguments)
@@ -140,13 +140,14 @@ def type_name(value: object) -> str:
     return "None" if value is None else type(value).__name__
 
 
-def _imported(path: Path) -> ModuleType:
-    """Import a file under a name that no package has; it can import other files of its folder."""
+def _imported(path: Path, folder: Path) -> ModuleType:
+    """Import a file under a name that no package has; it can import what lies beside it, or in the user's folder."""
     name = f"_own_{path.stem}"
     if name in sys.modules:
         return sys.modules[name]
-    if str(path.parent) not in sys.path:
-        sys.path.append(str(path.parent))  # last: a file there with the name of a package must not replace it
+    for place in (str(path.parent), str(folder)):
+        if place not in sys.path:
+            sys.path.append(place)  # last: a file there with the name of a package must not replace it
     spec = importlib.util.spec_from_file_location(name, path)
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module  # as `import` does: a dataclass looks for its module there
