@@ -100,3 +100,7 @@ def compiled_in_place(input_shape, classes, layout):
     model = nn.Sequential(Head(classes))
     model[0].compile()
     return model
+
+
+def half(input_shape, classes, layout):
+    return Head(classes).half()

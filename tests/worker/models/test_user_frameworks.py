@@ -96,6 +96,7 @@ BAD = {
         "compiled",
     ): "its model is compiled already: return the module itself, compile is a setting here",
     ("torch", "compiled_in_place"): "its model is compiled already",
+    ("torch", "half"): "; these are torch.float32, its weights torch.float16: precision is a setting here",
     ("torch", "wrong_size"): f", on images of (2, 3, 16, 16){OTHER_SIZES}",
     ("torch", "untrainable"): "its model has no trainable weights",
     ("torch", "nothing"): "must return a torch.nn.Module, not int",

@@ -170,8 +170,11 @@ def _users_network(model: str, shape: tuple[int, ...], layout: str, classes: int
             logits = built.eval()(images)  # draws lazy weights, too
     except Exception as problem:
         text = user_code.exception_text(problem, user_model.find_model(model))
+        advice = user_code.OTHER_SIZES
+        if first is not None and first.dtype != images.dtype:
+            advice = f"these are {images.dtype}, its weights {first.dtype}: precision is a setting here"
         raise Invalid(
-            f"{model}: its model raised {text}, on images of {tuple(images.shape)}; {user_code.OTHER_SIZES}"
+            f"{model}: its model raised {text}, on images of {tuple(images.shape)}; {advice}"
         ) from problem
     check_logits(model, logits, images, classes)
     if not any(p.requires_grad for p in built.parameters()):
