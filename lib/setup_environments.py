@@ -7,6 +7,7 @@ environments are for.
 from __future__ import annotations
 
 import argparse
+import contextlib
 import hashlib
 import importlib.util
 import os
@@ -15,6 +16,7 @@ import shutil
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from itertools import repeat
 from pathlib import Path
@@ -42,6 +44,16 @@ def check_python(version: tuple[int, int], has_venv: bool) -> str | None:
         package = f"python{version[0]}.{version[1]}-venv"
         return f"this Python has no venv module. On Debian and Ubuntu: apt install {package}"
     return None
+
+
+def own_python() -> str | None:
+    """Return the interpreter of a `.venv` that is there, with which it is kept; None where PYTHON names one.
+
+    The first `python3` of a connection by ssh, or of cron, is often another one than that of a terminal.
+    """
+    python = ROOT / ".venv/bin/python"
+    is_built = python.exists() and (ROOT / ".venv" / STAMP).exists()
+    return str(python) if is_built and not os.environ.get("PYTHON") else None
 
 
 def has_nvidia_driver() -> bool:
@@ -111,15 +123,37 @@ def build_notebook_environment() -> None:
     if _up_to_date(folder, stamp):
         return
     print("setup: notebooks (.venv)", flush=True)
+    base = getattr(sys, "_base_executable", sys.executable)  # `.venv` itself may be what runs this
     steps = (
-        (sys.executable, "-m", "venv", "--clear", str(folder)),
+        (base, "-m", "venv", "--clear", str(folder)),
         (str(folder / "bin/pip"), "install", "--quiet", "--disable-pip-version-check", "uv>=0.9,<1"),
     )
-    if not all(_run(*step) for step in steps):
-        raise SystemExit("setup: could not make .venv or install uv into it; see the lines above")
-    if not install(folder, pins):
-        raise SystemExit("setup: could not install requirements/report.txt; see the lines above")
-    (folder / STAMP).write_text(stamp)
+    with _kept_until_built(folder):
+        if not all(_run(*step) for step in steps):
+            raise SystemExit("setup: could not make .venv or install uv into it; see the lines above")
+        if not install(folder, pins):
+            raise SystemExit("setup: could not install requirements/report.txt; see the lines above")
+        (folder / STAMP).write_text(stamp)
+
+
+@contextlib.contextmanager
+def _kept_until_built(folder: Path) -> Iterator[None]:
+    """Keep an environment aside while it is built anew, and put it back where that fails, as without a network.
+
+    It is the older one that is moved, as the paths in an environment's programs are absolute.
+    """
+    earlier = ROOT / ".venvs" / f"{folder.name}-earlier"
+    if (folder / STAMP).exists():
+        shutil.rmtree(earlier, ignore_errors=True)
+        earlier.parent.mkdir(exist_ok=True)
+        folder.rename(earlier)
+    try:
+        yield
+    finally:
+        if earlier.exists() and not (folder / STAMP).exists():
+            shutil.rmtree(folder, ignore_errors=True)
+            earlier.rename(folder)
+        shutil.rmtree(earlier, ignore_errors=True)
 
 
 def add_fleet() -> None:
@@ -212,4 +246,6 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 if __name__ == "__main__":
+    if (python := own_python()) and python != sys.executable:
+        os.execv(python, [python, *sys.argv])
     sys.exit(main())

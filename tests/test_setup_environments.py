@@ -1,3 +1,4 @@
+import os
 import re
 import subprocess
 import sys
@@ -121,7 +122,8 @@ def test_setup_needs_nothing_but_python():
     """It runs before anything is installed: -S and -I leave the installed packages out."""
     script = str(ROOT / "lib/setup_environments.py")
     command = [sys.executable, "-I", "-S", script, "--frameworks", "caffe"]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    named = {**os.environ, "PYTHON": sys.executable}  # else it would go on in the one of .venv
+    done = subprocess.run(command, env=named, capture_output=True, text=True, timeout=60)
     assert (done.returncode, done.stderr[:24]) == (2, "setup: unknown framework")
 
 
