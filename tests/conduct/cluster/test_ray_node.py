@@ -1,6 +1,7 @@
 """The words with which a node is started, and what is said where it cannot be; `test_ray_fleet.py` starts some."""
 
 import socket
+import subprocess
 
 import pytest
 
@@ -129,6 +130,24 @@ def test_the_refusal_of_a_head_is_told(home):
             ray_node.check_head(named)
         (home / "ray").write_text("#!/bin/sh\nexit 0\n")
         assert ray_node.check_head(named) == tuple(head.getsockname())
+
+
+def test_a_head_that_takes_too_long_to_answer_is_said_to_be_busy(monkeypatch):
+    """As it is while reports run on it, or here."""
+    credentials.make_token()
+
+    def take_too_long(words, timeout, **how):
+        raise subprocess.TimeoutExpired(words, timeout)
+
+    monkeypatch.setattr(ray_node.subprocess, "run", take_too_long)
+    with socket.socket() as head:
+        head.bind(("127.0.0.1", 0))
+        head.listen()
+        port = head.getsockname()[1]
+        with pytest.raises(
+            UserError, match=rf"^the head at 127\.0\.0\.1:{port} did not answer within 60 s: .* busy"
+        ):
+            ray_node.check_head(f"127.0.0.1:{port}")
 
 
 @pytest.mark.parametrize("head", [None, "127.0.0.1"])

@@ -38,7 +38,7 @@ VARIABLES = {
 }
 ANOTHER_CLUSTER = "RAY_ADDRESS"  # a user's own; this one is named
 STARTED = "Ray runtime started"
-CHECK_S = 15.0  # seen: 5 s, most of it for importing
+CHECK_S = 60.0  # seen: 5 s, most of it for importing; on a busy machine several times that
 END_S = 15.0  # seen: 2 s
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 ALREADY = (
@@ -83,7 +83,7 @@ def check_head(head: str) -> tuple[str, int]:
     """Return address and port of a head that answers, has our token and runs our version of Ray.
 
     Raises:
-        UserError: It does not; told within seconds, which Ray itself takes 20 of and 20 lines.
+        UserError: It does not; told within seconds where it refuses, which Ray itself takes 20 of and 20 lines.
     """
     address, port = addresses.parse_head(head)
     environment = _environment(engine_variables())
@@ -91,13 +91,14 @@ def check_head(head: str) -> tuple[str, int]:
     words = [_program(), "health-check", "--address", f"{address}:{port}"]
     try:
         asked = subprocess.run(words, env=environment, capture_output=True, text=True, timeout=CHECK_S)
-        said = asked.stdout + asked.stderr
-        refused = asked.returncode != 0
     except subprocess.TimeoutExpired:
-        said, refused = "", True
-    if refused:
+        raise UserError(
+            f"the head at {address}:{port} did not answer within {CHECK_S:.0f} s: it or this machine is busy: "
+            "try again."
+        ) from None
+    if asked.returncode != 0:
         unknown = f"what answers at {address}:{port} is no head of a fleet: see `make node`."
-        raise UserError(why_refused(said) or unknown)
+        raise UserError(why_refused(asked.stdout + asked.stderr) or unknown)
     return address, port
 
 
