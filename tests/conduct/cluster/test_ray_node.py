@@ -1,7 +1,9 @@
 """The words with which a node is started, and what is said where it cannot be; `test_ray_fleet.py` starts some."""
 
+import os
 import socket
 import subprocess
+import time
 
 import pytest
 
@@ -104,6 +106,14 @@ def test_a_head_that_does_not_answer_is_told():
             "ConnectionError: Ray is trying to start at 10.0.0.5:6379, but is already running",
             "runs on this machine",
         ),
+        (
+            "Timed out waiting for file /tmp/ray/session_2026/metrics_agent_port_67b4 at 10.0.0.5",
+            "Ray's own services took too long to start",
+        ),
+        (
+            "Exception: The current node timed out during startup. This could happen because some of the raylet",
+            "a busy machine or from a cold disk: `make node` again",
+        ),
     ],
 )
 def test_a_refusal_is_one_line_of_ours(said, told):
@@ -148,6 +158,22 @@ def test_a_head_that_takes_too_long_to_answer_is_said_to_be_busy(monkeypatch):
             UserError, match=rf"^the head at 127\.0\.0\.1:{port} did not answer within 60 s: .* busy"
         ):
             ray_node.check_head(f"127.0.0.1:{port}")
+
+
+@pytest.mark.parametrize(("age_s", "told"), [(-60.0, "took too long to start"), (3600.0, "it did not start")])
+def test_what_the_engine_only_logs_is_read_unless_an_earlier_start_has_logged_it(
+    home, monkeypatch, age_s, told
+):
+    """The program that stands for Ray's ends at once, without a word."""
+    log = home / ray_node.NATIVE_LOG
+    log.write_text("Check failed: Timed out waiting for file /tmp/ray/s/metrics_agent_port_67b4\n")
+    os.utime(log, times=(time.time() - age_s,) * 2)
+    monkeypatch.setattr(ray_node, "LOGS", home)
+    monkeypatch.setattr(ray_node, "check_head", lambda named: (named, 6379))
+    monkeypatch.setattr(ray_node, "PORTS", {})
+    credentials.make_token()
+    with pytest.raises(UserError, match=told):
+        start_node("a10g", "127.0.0.1", None, measures=True)
 
 
 @pytest.mark.parametrize("head", [None, "127.0.0.1"])

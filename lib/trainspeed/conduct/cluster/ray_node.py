@@ -11,6 +11,7 @@ import re
 import signal
 import subprocess
 import sys
+import time
 from functools import partial
 from pathlib import Path
 from types import FrameType
@@ -45,6 +46,10 @@ ALREADY = (
     "a node or a head runs on this machine already, or another program has one of its ports: end that first. "
     "A head that is to measure as well: make node AS=… MEASURE=1."
 )
+LOGS = Path("/tmp/ray/session_latest/logs")
+NATIVE_LOG = "raylet.err"  # in LOGS: what its main service says as it fails, which is printed nowhere
+# Its services wait for one another, and one of them imports for seconds: 15 s are not enough on a busy machine.
+TOO_SLOW = re.compile(r"Timed out waiting for file \S*_agent_port|timed out during startup")
 VERSIONS = re.compile(r"^\s*(Ray|Python): (\S+)$", re.MULTILINE)
 RAY_VERSIONS = re.compile(r"Ray version (\S+) but local Ray version is (\S+)")
 
@@ -114,6 +119,8 @@ def why_refused(said: str) -> str | None:
         return _other_versions(there, here)
     if "already running" in said or "already in use" in said or "Failed to bind" in said:
         return ALREADY
+    if TOO_SLOW.search(said):
+        return "Ray's own services took too long to start, as on a busy machine or from a cold disk: `make node` again."
     return None
 
 
@@ -176,7 +183,7 @@ def _serve(words: list[str], variables: dict[str, str], welcome: str) -> int:
 
     before = {number: signal.signal(number, stop) for number in SIGNALS}
     adopt_orphans()  # so that what is left of it can be ended
-    said, ready = [], False
+    said, ready, start_s = [], False, time.time()
     process = subprocess.Popen(
         [_program(), *words],
         env=_environment(variables),
@@ -212,8 +219,17 @@ def _serve(words: list[str], variables: dict[str, str], welcome: str) -> int:
         )
         return 1
     raise UserError(
-        why_refused("".join(said)) or "it did not start; what Ray says is in /tmp/ray/session_latest/logs."
+        why_refused("".join(said) + _native_log(start_s)) or f"it did not start; what Ray says is in {LOGS}."
     )
+
+
+def _native_log(since_s: float) -> str:
+    """Return what the engine's main service has written since a time; empty where that is of an earlier start."""
+    log = LOGS / NATIVE_LOG
+    try:
+        return log.read_text(errors="replace") if log.stat().st_mtime >= since_s else ""
+    except OSError:
+        return ""
 
 
 def _line(text: str) -> str:
