@@ -1,16 +1,9 @@
-"""The commands fleet and plan on machines that only pretend: what is asked of them, what is made of their answers."""
+"""The command fleet on machines that only pretend: what is asked of them, what is made of their answers."""
 
-import contextlib
-import io
-
-import msgspec
 import pytest
 
+from pretended_fleet import PretendedCluster, printed
 from study_data import make_run
-from trainspeed.conduct.cluster.facts import code_hash
-from trainspeed.conduct.cluster.node import NodeLost, Refused, check_come
-from trainspeed.conduct.cluster.orders import Reply, ReportOrder, encode_message
-from trainspeed.conduct.forecast import PlanSums
 from trainspeed.core.errors import UserError
 from trainspeed.core.ledger import RUNS_FILE, Ledger
 from trainspeed.report import fleet as fleets
@@ -19,100 +12,7 @@ from trainspeed.report.fleet_order import order_of
 from trainspeed.report.fleet_plan import plan_fleet
 from trainspeed.report.output_folder import MARKER, locked
 
-SUMS = PlanSums(seconds=1800.0, runs=120, fewest=6, most=12)
-CODE = code_hash()
 LINE = '{"answer": "kept by the intake, which has tests of its own"}'
-
-
-class PretendedNode:
-    """Answers what it was given, and keeps what it was asked."""
-
-    def __init__(self, name, answers):
-        self.name, self.answers, self.asked = name, answers, []
-
-    def call(self, method, order="{}"):
-        if method == "facts":
-            yield encode_message(Reply(facts={"code": CODE}))
-            return
-        self.asked.append((method, msgspec.json.decode(order, type=ReportOrder)))
-        for answer in self.answers:
-            if isinstance(answer, BaseException):
-                raise answer
-            yield encode_message(answer)
-
-
-class PretendedCluster:
-    """Has the nodes that it was given: machine -> what each of its nodes answers."""
-
-    def __init__(self, **machines):
-        self.pretended = {
-            machine: [PretendedNode(f"{machine}-{n}", answers) for n, answers in enumerate(nodes, 1)]
-            for machine, nodes in machines.items()
-        }
-        self.closed, self.after = False, {}
-
-    def nodes(self, machine, most, *, after=0):
-        self.after[machine] = after
-        check_come(machine, most, [name for name, nodes in self.pretended.items() for _ in nodes])
-        return self.pretended[machine][:most]
-
-    def told(self, nodes):
-        return " ".join(node.name for node in nodes)
-
-    def renewed(self, nodes):
-        return [*nodes]
-
-    def close(self):
-        self.closed = True
-
-
-def printed(call, *arguments, **options):
-    with contextlib.redirect_stdout(io.StringIO()) as said:
-        code = call(*arguments, **options)
-    return code, said.getvalue().splitlines()
-
-
-# plan
-
-
-def test_a_plan_is_a_line_for_each_machine_with_its_price(file, tmp_path):
-    cluster = PretendedCluster(a10g=[[Reply(code=0, plan=SUMS)]] * 2, box=[[Reply(code=0, plan=SUMS)]])
-    path = file("machines: {a10g: {nodes: 2, usd_per_hour: 1.2}, box: }")
-    (tmp_path / "out/a10g").mkdir(parents=True)
-    (tmp_path / "out/a10g" / RUNS_FILE).write_text(f"{LINE}\n")
-
-    code, lines = printed(plan_fleet, path, out=tmp_path / "out", order=order_of("plan"), cluster=cluster)
-
-    assert code == 0 and cluster.closed
-    assert lines == [
-        "a10g, 2 nodes: 120 runs in 6 to 12 blocks, about 30 min 00 s, $1.20",
-        "box, 1 node: 120 runs in 6 to 12 blocks, about 30 min 00 s",
-        "All of it, side by side: about 30 min 00 s, $1.20 and what box cost.",
-    ]
-    (method, asked) = cluster.pretended["a10g"][0].asked[0]
-    assert (method, asked.command, asked.arguments[-2:]) == ("report", "plan", ("--hands", "2"))
-    assert asked.files == {RUNS_FILE: f"{LINE}\n"}, "earlier runs tell how long a trial takes"
-    late = PretendedCluster(a10g=[[]], box=[[]])
-    with pytest.raises(UserError, match="asks for 2 nodes of 'a10g', and 1 came"):
-        plan_fleet(path, out=tmp_path, order=order_of("plan"), cluster=late)
-    assert late.closed
-
-
-def test_a_machine_without_a_plan_says_why_and_the_others_are_planned(file, tmp_path):
-    refused = [Reply(said="layout: began\ntrainspeed: BUDGET (1 s) is too short\n"), Reply(code=2)]
-    cluster = PretendedCluster(
-        a=[refused], b=[[Refused("it has GPUs")]], c=[[NodeLost("gone")]], d=[[Reply(code=0, plan=SUMS)]]
-    )
-    path = file("machines: {a: , b: , c: , d: }")
-
-    code, lines = printed(plan_fleet, path, out=tmp_path, order=order_of("plan"), cluster=cluster)
-
-    assert code == 1
-    assert lines[:3] == ["a: trainspeed: BUDGET (1 s) is too short", "b: it has GPUs", "c: gone"]
-    assert lines[3].startswith("d, 1 node: 120 runs")
-
-
-# fleet
 
 
 @pytest.fixture

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -14,6 +14,7 @@ from trainspeed.conduct.forecast import PlanSums
 from trainspeed.core.format import counted, minutes
 from trainspeed.core.ledger import RUNS_FILE
 from trainspeed.report.fleet_file import MachineOfFleet, check_together, read_fleet
+from trainspeed.report.machine_report import check_nodes
 
 MOST_AT_ONCE = 32
 S_PER_HOUR = 3600.0
@@ -31,7 +32,8 @@ def plan_fleet(file: Path, *, out: Path, order: ReportOrder, cluster: Cluster) -
     machines = read_fleet(file).machines
     try:
         check_together(machines, order.together)
-        nodes = {name: cluster.nodes(name, machine.nodes)[0] for name, machine in machines.items()}
+        nodes = {name: cluster.nodes(name, machine.nodes) for name, machine in machines.items()}
+        check_nodes(nodes)  # what a report would refuse, its plan does
         with ThreadPoolExecutor(MOST_AT_ONCE) as pool:
             found = pool.map(lambda name: _plan_on(nodes[name], machines[name], out / name, order), nodes)
             sums = dict(zip(nodes, found, strict=True))
@@ -42,16 +44,20 @@ def plan_fleet(file: Path, *, out: Path, order: ReportOrder, cluster: Cluster) -
     return 0 if all(isinstance(found, PlanSums) for found in sums.values()) else 1
 
 
-def _plan_on(node: Node, machine: MachineOfFleet, folder: Path, order: ReportOrder) -> PlanSums | str:
+def _plan_on(
+    nodes: Sequence[Node], machine: MachineOfFleet, folder: Path, order: ReportOrder
+) -> PlanSums | str:
     """Return what a report would take there, or why that is not known."""
     ledger = folder / RUNS_FILE
     files = {RUNS_FILE: ledger.read_text(encoding="utf-8")} if ledger.is_file() else {}
     order = msgspec.structs.replace(
         order, command="plan", arguments=(*order.arguments, "--hands", str(machine.nodes)), files=files
     )
+    if not nodes:
+        return "its nodes are lost"
     said = ""
     try:
-        for line in node.call("report", encode_message(order)):
+        for line in nodes[0].call("report", encode_message(order)):
             answer = answer_of(line)
             said += answer.said or ""
             if answer.plan and not answer.code:
