@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
-import msgspec
 import yaml
-from msgspec import Meta
 
-from trainspeed.core.errors import UserError
+from trainspeed.conduct.cluster.node import MACHINE_NAME
+from trainspeed.core.errors import UserError, check_name, check_whole
 from trainspeed.core.format import listed
+from trainspeed.report.yaml_error import yaml_error
 
-MachineName = Annotated[str, Meta(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,39}$")]
+MACHINES = "machines"  # the one field of the file
+EXAMPLE = "`machines: {a10g: {nodes: 2, usd_per_hour: 1.21}}`"
+MOST_NODES = 10_000
+MOST_USD_PER_HOUR = 1e6
 
 
-class MachineOfFleet(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields=True):
+@dataclass(frozen=True, kw_only=True)
+class MachineOfFleet:
     """Equal nodes.
 
     Attributes:
@@ -25,12 +30,8 @@ class MachineOfFleet(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_f
         usd_per_hour: Price of an hour of one node; None where it is not known.
     """
 
-    nodes: Annotated[int, Meta(ge=1, le=10_000)] = 1
-    usd_per_hour: Annotated[float, Meta(gt=0, le=1e6)] | None = None
-
-
-class _File(msgspec.Struct, forbid_unknown_fields=True):
-    machines: Annotated[dict[MachineName, MachineOfFleet | None], Meta(min_length=1, max_length=10_000)]
+    nodes: int = 1
+    usd_per_hour: float | None = None
 
 
 @dataclass(frozen=True)
@@ -41,15 +42,25 @@ class Fleet:
 
 
 class _Loader(yaml.SafeLoader):
-    """YAML in which a name that comes twice is an error; else the last one would hold without a word."""
+    """YAML in which every name is text, such as 4090, and one that comes twice is an error.
+
+    Else 4090 would be a number, "no" a truth value, and of two the last one would hold without a word.
+    """
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
         """Return a mapping."""
-        names = [key.value for key, _ in node.value]
-        for name in names:
-            if names.count(name) > 1:
-                raise yaml.constructor.ConstructorError(problem=f"{name!r} is in it twice")
-        return super().construct_mapping(node, deep)
+        mapping: dict[Any, Any] = {}
+        for key, value in node.value:
+            if not isinstance(key, yaml.ScalarNode):
+                raise _wrong_key(key, "a name must be a word, and no list")
+            if key.value in mapping:
+                raise _wrong_key(key, f"{key.value!r} is in it twice")
+            mapping[key.value] = self.construct_object(value, deep=deep)
+        return mapping
+
+
+def _wrong_key(key: yaml.Node, why: str) -> yaml.MarkedYAMLError:
+    return yaml.constructor.ConstructorError(problem=why, problem_mark=key.start_mark)
 
 
 def read_fleet(path: Path) -> Fleet:
@@ -63,14 +74,51 @@ def read_fleet(path: Path) -> Fleet:
     except OSError as problem:
         raise UserError(f"cannot read {path} ({problem.strerror}): name a file, FLEET=fleet.yaml") from None
     except (yaml.YAMLError, ValueError) as problem:
-        raise UserError(f"{path} is not YAML: {str(problem).splitlines()[0]}") from None
-    try:
-        file = msgspec.convert(data, _File)
-    except msgspec.ValidationError as problem:
+        raise yaml_error(path, problem) from None
+    if not isinstance(data, dict | None):
+        raise UserError(f"{path} must begin with the word {MACHINES} and a colon, such as {EXAMPLE}")
+    for field in data or ():
+        check_name(f"field of {path}", field, [MACHINES])
+    machines = (data or {}).get(MACHINES)
+    if not machines:
+        raise UserError(f"{path} has no machines: name one, such as {EXAMPLE}")
+    if not isinstance(machines, dict):
         raise UserError(
-            f"{path}: {problem}. Such as: machines: {{a10g: {{nodes: 2, usd_per_hour: 1.21}}}}"
-        ) from None
-    return Fleet({name: machine or MachineOfFleet() for name, machine in file.machines.items()})
+            f"{path}: {MACHINES}",
+            machines,
+            f"must have a name and a colon for each machine, such as {EXAMPLE}",
+        )
+    return Fleet({name: _machine(path, name, machine) for name, machine in machines.items()})
+
+
+def _machine(path: Path, name: str, given: object) -> MachineOfFleet:
+    """Return what a machine of a file is; its name alone is one node without a price."""
+    if not MACHINE_NAME.fullmatch(name):
+        raise UserError(
+            f"{path}: the machine {name!r} must have a name of at most 40 letters without accents, digits, - _ and ., "
+            "which begins with a letter or a digit"
+        )
+    if given is None:
+        return MachineOfFleet()
+    if not isinstance(given, dict):
+        raise UserError(f"{path}: {name}", given, f"must have its fields in braces, such as {EXAMPLE}")
+    known = [field.name for field in fields(MachineOfFleet)]
+    for field in given:
+        check_name(f"field of {name} in {path}", field, known)
+    machine = MachineOfFleet(**given)
+    check_whole(f"{path}: nodes of {name}", machine.nodes, 1, most=MOST_NODES)
+    price = machine.usd_per_hour
+    if price is None:
+        return machine
+    is_number = isinstance(price, int | float) and not isinstance(price, bool) and math.isfinite(price)
+    if not is_number or not 0 < price <= MOST_USD_PER_HOUR:
+        raise UserError(
+            f"{path}: usd_per_hour of {name}",
+            price,
+            f"must be a number above 0 and up to {MOST_USD_PER_HOUR:.0f}, such as 1.21, without quotes or a currency; "
+            "leave it out where you pay nothing, or do not know the price",
+        )
+    return machine
 
 
 def check_together(machines: Mapping[str, MachineOfFleet], together: int) -> None:

@@ -20,6 +20,7 @@ import yaml
 
 from trainspeed.core.errors import UserError, check_name, suggest
 from trainspeed.core.files import notebook_names
+from trainspeed.report.yaml_error import yaml_error
 
 TAG = "parameters"
 BUDGET = "budget"  # of a whole report: a preset or file may have it beside the notebooks
@@ -175,13 +176,8 @@ def _read_yaml(given: Path | str) -> dict[str, Any]:
         ) from None
     except (OSError, UnicodeDecodeError) as problem:
         raise UserError(f"cannot read {path}: {getattr(problem, 'strerror', None) or 'not text'}") from None
-    except yaml.MarkedYAMLError as problem:
-        mark = problem.problem_mark or problem.context_mark
-        raise UserError(
-            f"{path} line {mark.line + 1}, column {mark.column + 1}: {problem.problem or problem.context}"
-        ) from None
     except yaml.YAMLError as problem:
-        raise UserError(f"{path} is not YAML: {str(problem).splitlines()[0]}") from None
+        raise yaml_error(path, problem) from None
     data = {} if data is None else data
     if not isinstance(data, dict):
         raise UserError(f"{path} must map notebook names to parameters, such as 'layout: {{blocks: 10}}'")
