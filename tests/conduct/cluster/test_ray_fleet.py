@@ -23,7 +23,8 @@ def found():
         command = [sys.executable, str(probe), folder]
         done = subprocess.run(command, env=own, capture_output=True, text=True, timeout=400)
     assert done.returncode == 0, done.stderr[-3000:]
-    return json.loads(done.stdout.splitlines()[-1])
+    *before, last = done.stdout.splitlines()
+    return {**json.loads(last), "printed": before}
 
 
 def test_nodes_have_the_machines_name_and_a_number_after_those_that_were_given(found):
@@ -51,6 +52,10 @@ def test_what_cannot_be_had_is_told_in_one_line_each(found):
 
 def test_a_node_that_is_gone_as_it_measures_is_lost_and_the_other_one_ends_its_block(found):
     assert found["after"] == [["ok"], "lost"]
+
+
+def test_a_lost_node_writes_nothing_of_ray_to_the_terminal(found):
+    assert found["printed"] == []
 
 
 def test_nodes_that_are_renewed_have_ended_what_they_did_and_answer(found):

@@ -25,6 +25,7 @@ from trainspeed.sensors.network import address_towards
 NAMESPACE = "trainspeed"
 REFUSED = "refused"  # the one key of an answer that says why a node cannot do what it was asked for
 PLACE_S = 60.0  # until an actor answers: a process, an import; seen: 4 s
+LISTENER = "listen_error_messages"  # private: what a driver's thread runs, from ray._private.worker
 LOOK_AGAIN_S = 0.5
 LET_GO_S = 10.0  # until the nodes of a fleet that has just been ended are free again
 
@@ -88,6 +89,7 @@ def nodes_of(connection: Mapping[str, Any]) -> tuple[Node, ...]:
 
 
 def _connect(address: str) -> None:
+    _say_no_errors()
     try:
         with _silent():
             ray.init(
@@ -102,6 +104,17 @@ def _connect(address: str) -> None:
         raise UserError(
             "the head no longer answers, or has another token: see `make node`, and docs/fleet.md."
         ) from None
+
+
+def _say_no_errors() -> None:
+    """Keep Ray from printing what its services report, such as a lost node with its address and a trace of C++.
+
+    Each driver has a thread for it, whatever `log_to_driver` says, and no setting leaves it out. A version that has
+    no such function is left as it is.
+    """
+    engine = getattr(getattr(ray, "_private", None), "worker", None)
+    if hasattr(engine, LISTENER):
+        setattr(engine, LISTENER, lambda *_: None)
 
 
 @contextlib.contextmanager

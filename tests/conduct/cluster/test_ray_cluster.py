@@ -1,0 +1,37 @@
+"""What of Ray is switched off in a driver; nothing is connected here: `test_ray_fleet.py` does that."""
+
+from types import SimpleNamespace
+
+import pytest
+
+pytest.importorskip("ray")
+
+from trainspeed.conduct.cluster import ray_cluster
+
+
+@pytest.fixture
+def connected(monkeypatch):
+    """Whether Ray was connected, in place of connecting it."""
+    calls = []
+    monkeypatch.setattr(ray_cluster.ray, "init", lambda **how: calls.append(how))
+    return calls
+
+
+def test_a_driver_runs_none_of_what_prints_the_errors_of_ray(connected, monkeypatch):
+    """The name is that of the pinned version: with another one, look for where it prints them."""
+    listener = getattr(ray_cluster.ray._private.worker, ray_cluster.LISTENER)
+    monkeypatch.setattr(
+        ray_cluster.ray._private.worker, ray_cluster.LISTENER, listener
+    )  # put back at the end
+    ray_cluster.RayCluster("127.0.0.1:6379")
+    worker_without_a_connection = object()
+    ray_cluster.ray._private.worker.listen_error_messages(worker_without_a_connection, None)
+    assert len(connected) == 1
+
+
+@pytest.mark.parametrize("private", [None, SimpleNamespace(), SimpleNamespace(worker=SimpleNamespace())])
+def test_another_version_without_that_name_is_connected_as_it_is(connected, monkeypatch, private):
+    monkeypatch.setattr(ray_cluster.ray, "_private", private)
+    ray_cluster.RayCluster("127.0.0.1:6379")
+    assert len(connected) == 1
+    assert not hasattr(getattr(private, "worker", None), ray_cluster.LISTENER)
