@@ -7,6 +7,7 @@ import pytest
 pytest.importorskip("ray")
 
 from trainspeed.conduct.cluster import ray_cluster
+from trainspeed.core.errors import UserError
 
 
 @pytest.fixture
@@ -35,3 +36,17 @@ def test_another_version_without_that_name_is_connected_as_it_is(connected, monk
     ray_cluster.RayCluster("127.0.0.1:6379")
     assert len(connected) == 1
     assert not hasattr(getattr(private, "worker", None), ray_cluster.LISTENER)
+
+
+def test_a_node_that_is_lost_as_it_begins_may_be_one_behind_a_firewall(monkeypatch):
+    """To Ray both are the same."""
+
+    def lose(reference, timeout):
+        raise ray_cluster.RayActorError
+
+    monkeypatch.setattr(ray_cluster.ray, "get", lose)
+    actor = SimpleNamespace(ready=SimpleNamespace(remote=lambda: None))
+    with pytest.raises(
+        UserError, match=r"^a10g-1 was lost as it began: .* or the head cannot reach its ports"
+    ):
+        ray_cluster._wait_for(actor, "a10g-1")

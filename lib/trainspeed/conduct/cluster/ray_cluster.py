@@ -225,7 +225,10 @@ def _wait_for(actor: Any, name: str) -> None:
     except GetTimeoutError:
         raise UserError(f"{name} does not begin: something else has reserved it.") from None
     except RayError:
-        raise UserError(f"{name} was lost as it began: see the terminal of its `make node`.") from None
+        raise UserError(
+            f"{name} was lost as it began: see the terminal of its `make node`; or the head cannot reach its ports, "
+            "which docs/fleet.md lists."
+        ) from None
 
 
 def _actor_on(node: Mapping[str, Any]) -> str:
