@@ -54,7 +54,7 @@ def test_every_machine_gets_its_pages_and_the_last_line_names_the_comparison(
     assert drawn == [("fleet", ["a10g", "h100"], [1.2, None]), "a10g", "h100"], (
         "what is quicker to draw first"
     )
-    assert lines[-1] == "which machine? out/fleet.html"
+    assert lines == ["the pages of a10g", "the pages of h100", "which machine? out/fleet.html"]
 
 
 def test_machines_with_nothing_in_common_have_their_own_pages_all_the_same(

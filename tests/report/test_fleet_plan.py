@@ -8,8 +8,9 @@ from trainspeed.conduct.cluster.orders import Reply
 from trainspeed.conduct.forecast import PlanSums
 from trainspeed.core.errors import UserError
 from trainspeed.core.ledger import RUNS_FILE
+from trainspeed.report.fleet_file import MachineOfFleet
 from trainspeed.report.fleet_order import order_of
-from trainspeed.report.fleet_plan import plan_fleet
+from trainspeed.report.fleet_plan import lines_of, plan_fleet
 
 SUMS = PlanSums(seconds=1800.0, runs=120, fewest=6, most=12)
 LINE = '{"answer": "kept by the intake, which has tests of its own"}'
@@ -36,6 +37,15 @@ def test_a_plan_is_a_line_for_each_machine_with_its_price(file, tmp_path):
     with pytest.raises(UserError, match="asks for 2 nodes of 'a10g', and 1 came"):
         plan_fleet(path, out=tmp_path, order=order_of("plan"), cluster=late)
     assert late.closed
+
+
+def test_the_price_of_all_is_the_sum_of_what_is_shown():
+    """Half an hour at 0.028 dollars: 1.4 cents, which are shown as one."""
+    machines = {name: MachineOfFleet(usd_per_hour=0.028) for name in "ab"}
+    *lines, whole = lines_of(machines, dict.fromkeys(machines, SUMS))
+    assert [line.rpartition(", ")[2] for line in lines] == ["$0.01", "$0.01"]
+    assert whole.endswith(", $0.02.")
+    assert lines_of({"a": MachineOfFleet()}, {"a": SUMS})[-1] == "All of it, side by side: about 30 min 00 s."
 
 
 def test_a_machine_without_a_plan_says_why_and_the_others_are_planned(file, tmp_path):

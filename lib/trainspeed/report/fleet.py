@@ -77,7 +77,9 @@ def fleet(file: Path, *, out: Path, order: ReportOrder, cluster: Cluster, resume
             codes.append(compare_reports([*measured.values()], prices, out=out, name=FLEET))
         except UserError as raised:
             problem = raised
-    codes += [render(out=folder) for folder in known.values()]
+    for name, folder in known.items():
+        print(f"the pages of {name}", flush=True)
+        codes.append(render(out=folder))
     if problem:
         raise problem
     if len(measured) > 1:

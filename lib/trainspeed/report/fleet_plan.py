@@ -69,7 +69,7 @@ def _plan_on(
 
 def lines_of(machines: Mapping[str, MachineOfFleet], sums: Mapping[str, PlanSums | str]) -> list[str]:
     """Return a line for each machine, and one for all of them."""
-    lines, longest_s, price = [], 0.0, 0.0
+    lines, longest_s, prices = [], 0.0, []
     for name, found in sums.items():
         if isinstance(found, str):
             lines.append(f"{name}: {found}")
@@ -81,12 +81,12 @@ def lines_of(machines: Mapping[str, MachineOfFleet], sums: Mapping[str, PlanSums
         line += f"about {minutes(found.seconds)}"
         longest_s = max(longest_s, found.seconds)
         if machine.usd_per_hour is not None:
-            costs = machine.usd_per_hour * machine.nodes * found.seconds / S_PER_HOUR
-            price += costs
-            line += f", ${costs:.2f}"
+            # Rounded, so that the sum is that of what is shown.
+            prices.append(round(machine.usd_per_hour * machine.nodes * found.seconds / S_PER_HOUR, 2))
+            line += f", ${prices[-1]:.2f}"
         lines.append(line)
     whole = f"All of it, side by side: about {minutes(longest_s)}"
     unpriced = [name for name in sums if machines[name].usd_per_hour is None]
-    if price:
-        whole += f", ${price:.2f}" + (f" and what {', '.join(unpriced)} cost" if unpriced else "")
+    if prices:
+        whole += f", ${sum(prices):.2f}" + (f" and what {', '.join(unpriced)} cost" if unpriced else "")
     return [*lines, f"{whole}."]
