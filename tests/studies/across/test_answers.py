@@ -1,5 +1,7 @@
 """Which side is fastest and which is cheapest, in sentences."""
 
+from dataclasses import replace
+
 import pytest
 
 from sides_data import blocks, jobs_of
@@ -61,7 +63,7 @@ def test_too_few_blocks_leave_a_job_undecided():
 
 def test_a_side_with_too_few_blocks_is_left_out_of_the_answer_and_named():
     sides = {"a": blocks(1.0), "b": blocks(0.5), "c": blocks(0.1, count=2)}
-    assert undecided_side_sentences(jobs_of(sides), dict.fromkeys(sides, 1.0)) == [
+    assert undecided_side_sentences(jobs_of(sides), dict.fromkeys(sides, 1.0), sides) == [
         "c has fewer than 6 blocks in 1 job: nothing is decided about it there."
     ]
 
@@ -134,6 +136,15 @@ def test_a_missing_price_is_told_with_what_it_would_add(prices, begins, example)
     (sentence,) = price_sentences(prices)
     assert sentence.startswith(f"{begins} {example}, the price of an hour of each side")
     assert price_sentences({"a": 1.0, "b": 2.0}) == []
+
+
+@pytest.mark.parametrize(
+    ("node", "where"), [(None, "USD="), ("a10g-1", "usd_per_hour of each machine in fleet.yaml")]
+)
+def test_prices_of_a_fleet_are_given_in_its_file(node, where):
+    sides = {side: [replace(run, node=node) for run in blocks(1.0)] for side in "ab"}
+    sentence = undecided_side_sentences(jobs_of(sides), dict.fromkeys(sides), sides)[-1]
+    assert sentence.startswith(f"No price is given: {where}") and 'USD="2.5 1.2"' in sentence
 
 
 def test_a_side_that_trained_what_no_other_did_is_named_after_the_answer():

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from trainspeed.core.format import counted, digits, percent
 from trainspeed.core.markdown import Marked, escape
+from trainspeed.core.run import Run
 from trainspeed.judge.text import interval_of, size_of
 from trainspeed.judge.verdict import MARGIN, MIN_BLOCKS, Judged
 from trainspeed.studies.across.facts import side_names
@@ -39,11 +40,18 @@ def answer_blocks(jobs: Sequence[Job], sides: Sequence[str] = ()) -> list[Marked
     return [*sentences, *_without_job(jobs, sides)]
 
 
-def undecided_side_sentences(jobs: Sequence[Job], prices: Prices) -> list[str]:
-    """Return about which sides nothing is decided, and what a price would add."""
+def undecided_side_sentences(
+    jobs: Sequence[Job], prices: Prices, runs: Mapping[str, Sequence[Run]]
+) -> list[str]:
+    """Return about which sides nothing is decided, and what a price would add.
+
+    Args:
+        runs: Side -> its runs, which say whether nodes of a fleet have measured them.
+    """
     if not any(job.rankings for job in jobs):
         return []
-    return [*_unsure_sentences(jobs), *price_sentences(prices)]
+    by_fleet = all(run.node for own in runs.values() for run in own)
+    return [*_unsure_sentences(jobs), *price_sentences(prices, by_fleet=by_fleet)]
 
 
 def _overall(aim: Aim, rankings: Sequence[Ranking]) -> Marked:
@@ -165,8 +173,12 @@ def _unsure_sentences(jobs: Sequence[Job]) -> list[str]:
     ]
 
 
-def price_sentences(prices: Prices) -> list[str]:
-    """Return, in at most one sentence, whose price is missing and what it would add."""
+def price_sentences(prices: Prices, *, by_fleet: bool = False) -> list[str]:
+    """Return, in at most one sentence, whose price is missing, where it is given, and what it would add.
+
+    Args:
+        by_fleet: Whether the sides are machines of a fleet, which has its prices in a file.
+    """
     missing = [side for side, price in prices.items() if price is None]
     if not missing:
         return []
@@ -177,7 +189,7 @@ def price_sentences(prices: Prices) -> list[str]:
     example = "2.5 1.2" if len(missing) == len(prices) == 2 else example
     if len(prices) > MOST_GROUPS or len(missing) == len(prices) > 2:
         example = "2.5 1.2 …"
-    return [
-        f'{whose}: USD="{example}", the price of an hour of each side in their order (- where it is not known), adds '
-        "which is cheapest and how many images a dollar buys."
-    ]
+    given = f'USD="{example}", the price of an hour of each side in their order (- where it is not known)'
+    if by_fleet:
+        given = f"usd_per_hour of each machine in fleet.yaml, or for make compare {given}"
+    return [f"{whose}: {given}, adds which is cheapest and how many images a dollar buys."]
