@@ -11,6 +11,8 @@ import weakref
 from pathlib import Path
 from typing import IO
 
+from trainspeed.core.sockets import MAX_TEMPORARY_LENGTH
+
 PREFIX = "trainspeed-node-"
 LOCK = "lock"
 
@@ -29,6 +31,14 @@ class NodeFolder:
         (self.path / f"{LOCK}.new").rename(self.path / LOCK)  # held from the moment on at which it is there
         self._end = weakref.finalize(self, _remove, self.path, lock)
         _remove_others(self.path)
+
+    def keep_temporary_files(self) -> None:
+        """Have this process, and those that it starts, keep their temporary files there, too: Ctrl-C kills them all.
+
+        Where its path is so long that sockets in it would not work, they stay among the system's.
+        """
+        if len(os.fsencode(self.path)) <= MAX_TEMPORARY_LENGTH:
+            os.environ["TMPDIR"] = tempfile.tempdir = str(self.path)
 
     def new(self) -> Path:
         """Make an empty folder in it, and return its path."""
@@ -53,5 +63,7 @@ def _remove_others(own: Path) -> None:
 def _empty(path: Path) -> None:
     """Remove all but the lock: where something is still written, the next node sees that the folder is nobody's."""
     for child in path.iterdir():
-        if child.name != LOCK:
+        if child.is_dir() and not child.is_symlink():
             shutil.rmtree(child)
+        elif child.name != LOCK:
+            child.unlink()

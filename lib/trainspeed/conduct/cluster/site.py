@@ -36,6 +36,7 @@ class Site:
         clean_process()
         self.name = name
         self._folder = NodeFolder()
+        self._folder.keep_temporary_files()
         self._guest: GuestStudy | None = None
 
     def call(self, method: str, order: str) -> Iterator[str]:
