@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from trainspeed.core.format import one_line
 from trainspeed.core.markdown import Marked, escape
@@ -34,6 +34,10 @@ def nothing_decided(measured: Measured | None) -> list[Marked]:
     runs = () if measured is None else measured.runs
     if nothing := nothing_measured(runs):
         return [nothing]
+    return [Marked(NOTHING), *(Marked(f"{escape(lack)}.") for lack in lacks(runs))]
+
+
+def lacks(runs: Iterable[Run]) -> list[str]:
+    """Return what cannot be had here, of what was to be compared: the reasons of most of these runs, without a dot."""
     missing = Counter(run.reason for run in runs if run.status is Status.UNSUPPORTED and run.reason)
-    reasons = [escape(one_line(reason)) for reason, _ in missing.most_common(MOST_REASONS)]
-    return [Marked(NOTHING), *(Marked(f"Not to be had here: {reason}.") for reason in reasons)]
+    return [f"Not to be had here: {one_line(reason)}" for reason, _ in missing.most_common(MOST_REASONS)]

@@ -17,6 +17,7 @@ from trainspeed.core.run import Role, Status
 from trainspeed.core.trial import ALL_CORES, AS_SET
 from trainspeed.judge.comparison import controls
 from trainspeed.judge.verdict import Outcome
+from trainspeed.studies.summary import cards
 from trainspeed.studies.summary.collect import ReportNotebook
 from trainspeed.studies.summary.confirmation import Confirmed
 from trainspeed.studies.summary.glance import fact_sentences, setting_sentences, study_sentences
@@ -155,6 +156,23 @@ def test_a_search_that_has_no_verdict_yet_is_among_the_studies():
     pages = [ReportNotebook(name="switches", title="", status="ok", page="switches.html")]
     (said,) = study_sentences(report_of(runs=searching, notebooks=tuple(pages)))
     assert said.endswith("Nothing is decided yet.")
+
+
+def test_a_study_of_which_this_machine_has_nothing_says_so_on_its_line_and_card(monkeypatch):
+    """That a CPU has no 16-bit arithmetic stood nowhere on the first screen of its reader."""
+    plain = make_run(study="amp")
+    reason = "this CPU has no bf16 arithmetic"
+    bf16 = make_run(study="amp", precision="bf16", status=Status.UNSUPPORTED, reason=reason)
+    pages = (ReportNotebook(name="amp", title="What do 16 bits buy?", status="ok", page="amp.html"),)
+    report = report_of(runs=(plain, bf16), notebooks=pages)
+
+    (said,) = study_sentences(report)
+    assert said.endswith(f"Not to be had here: {reason}.")
+    shown = []
+    monkeypatch.setattr(cards, "display", lambda one: shown.append(one.data))
+    cards.show_cards(report)
+    assert f"<p>Not to be had here: {reason}.</p>" in shown[0]
+    assert study_sentences(report_of(runs=(plain,), notebooks=pages)) == []
 
 
 def test_a_study_without_an_interval_decided_nothing():

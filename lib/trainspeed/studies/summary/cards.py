@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import html
 import textwrap
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import matplotlib.pyplot as plt
@@ -23,7 +23,7 @@ from trainspeed.judge.verdict import MARGIN, Outcome
 from trainspeed.show.answer import OUTCOMES
 from trainspeed.show.axes import ratio_axis
 from trainspeed.show.fitting import render_figure
-from trainspeed.show.no_answer import NOTHING
+from trainspeed.show.no_answer import NOTHING, lacks
 from trainspeed.show.series import marks
 from trainspeed.show.theme import OUTCOME_STYLES, PALE, SMALL_PT
 from trainspeed.studies.summary.collect import ReportSummary
@@ -104,10 +104,20 @@ def remarked(
     return remarks
 
 
-def answers_something(ran: ReportNotebook, verdicts: Iterable[Verdict], report: ReportSummary) -> bool:
-    """Whether a study compares anything that a reader chooses: a search does before it has a verdict."""
+def answers_something(ran: ReportNotebook, report: ReportSummary) -> bool:
+    """Whether a study compares anything that a reader chooses, or this machine has nothing of it: an answer, too."""
+    return _compares(ran, report) or bool(none_here(ran, report))
+
+
+def _compares(ran: ReportNotebook, report: ReportSummary) -> bool:
+    """Whether it compares anything that a reader chooses: a search does before it has a verdict."""
     searches = any(run.role in OF_SEARCH for run in report.runs.of_study(ran.name))
-    return searches or any(verdict.row.choice for verdict in verdicts)
+    return searches or any(verdict.row.choice for verdict in report.verdicts if verdict.study == ran.name)
+
+
+def none_here(ran: ReportNotebook, report: ReportSummary) -> list[str]:
+    """Return why a study has nothing to compare on this machine, in sentences; none where it compares something."""
+    return [] if _compares(ran, report) else [f"{lack}." for lack in lacks(report.runs.of_study(ran.name))]
 
 
 def headline_verdicts(verdicts: Sequence[Verdict]) -> list[Verdict]:
@@ -121,7 +131,7 @@ def _card(
     report: ReportSummary,
     again: Mapping[Verdict, Confirmed],
 ) -> str:
-    if not answers_something(ran, verdicts, report):
+    if not answers_something(ran, report):
         return ""
     title = html.escape(ran.title)
     link = f'<a href="{html.escape(ran.page, quote=True)}">{title}</a>' if ran.page else title
@@ -142,7 +152,8 @@ def _card(
         number = counted(len(more), "comparison" if fastest else "more comparison")
         texts.append(f"{number} decided, on its page: {counts}.")
     texts += [open_ for open_ in (open_text(groups, told),) if open_]
-    said = "".join(f"<p>{text}</p>" for text in texts or [NOTHING])
+    lacking = map(html.escape, none_here(ran, report))
+    said = "".join(f"<p>{text}</p>" for text in texts or [*lacking] or [NOTHING])
     text = f"<div><h3>{link}</h3>{said}</div>"
     drawn = against_each(fastest, told) if fastest else [*told]
     return f'<div class="card"><div>{text}{_picture(drawn, ran)}</div></div>'

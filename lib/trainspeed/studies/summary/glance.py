@@ -9,26 +9,31 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from trainspeed.core.files import SUMMARY
-from trainspeed.core.format import NAMES, counted, gigabytes, listed, minutes, model_of, percent_used
+from trainspeed.core.format import NAMES, counted, listed, minutes, model_of
 from trainspeed.core.machine_text import VARIABLES, cores_in_words, machine_name, machine_parts
 from trainspeed.core.markdown import Marked, escape
-from trainspeed.core.run import Run, Status
 from trainspeed.core.runs import Measured
 from trainspeed.core.trial import FRAMEWORKS
 from trainspeed.judge.answer import Answer, answers
 from trainspeed.judge.comparison import Verdict
 from trainspeed.judge.fastest import LIBRARY, fastest_library, on_several_devices
-from trainspeed.judge.memory import memory_share, memory_use
 from trainspeed.judge.text import size_of
 from trainspeed.judge.verdict import Outcome
 from trainspeed.search.untried import untried_in_short
 from trainspeed.show.answer import OUTCOMES
-from trainspeed.studies.summary.cards import answers_something, headline_verdicts, in_card_order, remarked
+from trainspeed.studies.summary.cards import (
+    answers_something,
+    headline_verdicts,
+    in_card_order,
+    none_here,
+    remarked,
+)
 from trainspeed.studies.summary.collect import ReportNotebook, ReportSummary
 from trainspeed.studies.summary.confirmation import Confirmed, counts_of
 from trainspeed.studies.summary.doubts import doubt_text, evidence_text
 from trainspeed.studies.summary.gains import study_link
 from trainspeed.studies.summary.headline import HeadlineOutcome, compared, headline_gains, to_paste
+from trainspeed.studies.summary.memory_words import memory_words
 from trainspeed.studies.summary.pays import break_even_sentences
 from trainspeed.studies.summary.plain_script import beaten, is_on_cores, plain_words
 from trainspeed.studies.summary.text import without_result_in_short
@@ -60,7 +65,7 @@ def study_sentences(report: ReportSummary, confirmed: Sequence[Confirmed] = ()) 
     return [
         _study(ran, left, report, confirmed)
         for ran, own, left in several
-        if answers_something(ran, own, report) and (left or not headline_verdicts(own))
+        if answers_something(ran, report) and (left or not headline_verdicts(own))
     ]
 
 
@@ -73,7 +78,8 @@ def _study(
     at_first = dict(zip(told, verdicts, strict=True))
     groups = answers(told)
     if not groups:
-        return Marked(f"{study_link(ran.title, ran.page)} Nothing is decided yet.")
+        said = [*map(escape, none_here(ran, report))] or ["Nothing is decided yet."]
+        return Marked(f"{study_link(ran.title, ran.page)} {' '.join(said)}")
 
     every = [verdict for answer in groups for verdict in _verdicts(answer)]
     if all(verdict.candidate.phase.calls for verdict in every):
@@ -200,7 +206,7 @@ def fact_sentences(
         *([] if linked else [Marked(f"**To paste**: {paste}.")]),
         *break_even_sentences(report, told),
         Marked(f"**How sure**: {'; '.join(filter(None, sure))}."),
-        Marked(f"**Memory**: {_memory((*report.runs, *measured.runs), report)}."),
+        Marked(f"**Memory**: {memory_words((*report.runs, *measured.runs), report)}."),
         Marked(f"**Not measured**: [{missing}](#what-was-not-measured)."),
         Marked(f"**Time**: {_time(report, measured)}."),
     ]
@@ -260,36 +266,3 @@ def _time(report: ReportSummary, measured: Measured) -> str:
     took = [ran.seconds for ran in report.notebooks if ran.name != SUMMARY and ran.seconds is not None]
     time = minutes(sum(took) + measured.took_s) if took or measured.took_s else NOT_KNOWN
     return f"[{time}](#notebooks){' of measuring' * (time != NOT_KNOWN)}"
-
-
-def _memory(runs: Sequence[Run], report: ReportSummary) -> str:
-    """Return how many trials did not fit, or that all did, unless a run crashed; and the most that one run took."""
-    use = memory_use(runs)
-    lacked = len({run.trial.spec for run in use.out_of_memory})
-    lack = f"[{counted(lacked, 'trial')} did not fit](#what-was-not-measured); " if lacked else ""
-    if use.fullest is None:
-        return f"{lack}how much was used is not known"
-    if not any(run.status in (Status.OOM, Status.CRASHED) for run in runs):
-        lack = "no run ran out; "
-    size, share = gigabytes(use.fullest.peak_memory_bytes, 2), percent_used(memory_share(use.fullest))
-    ran = next((ran for ran in report.notebooks if ran.name == use.fullest.study), None)
-    page = f"{ran.page}#{ran.memory}" if ran and ran.page and ran.memory else ran and ran.page
-    where = study_link(use.fullest.study, page)
-    names = use.fullest.trial.describe()
-    whose = escape(
-        ", ".join([names[1] if use.fullest.trial.phase.of_model else names[0], *_only_part(use.fullest)])
-    )
-    return f"{lack}at most {size}, {share}, {_beside(use.fullest)} ({where}: {whose})"
-
-
-def _only_part(run: Run) -> list[str]:
-    return [] if run.trial.phase.trains or not run.trial.phase.of_model else [run.trial.phase.words]
-
-
-def _beside(run: Run) -> str:
-    """Return what the memory is of: on a CPU its own process alone is read, without what that had before the run."""
-    return (
-        "by one run"
-        if run.machine.get("device") != "cpu"
-        else f"on top of the framework{' and the data' * run.trains}"
-    )
