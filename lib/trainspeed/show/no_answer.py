@@ -34,10 +34,17 @@ def nothing_decided(measured: Measured | None) -> list[Marked]:
     runs = () if measured is None else measured.runs
     if nothing := nothing_measured(runs):
         return [nothing]
-    return [Marked(NOTHING), *(Marked(f"{escape(lack)}.") for lack in lacks(runs))]
+    lack = lack_of(runs)
+    return [Marked(NOTHING), *[Marked(escape(lack))] * bool(lack)]
 
 
-def lacks(runs: Iterable[Run]) -> list[str]:
-    """Return what cannot be had here, of what was to be compared: the reasons of most of these runs, without a dot."""
+def lack_of(runs: Iterable[Run], *, brief: bool = False) -> str:
+    """Return what cannot be had here, of what was to be compared, by the reasons of most of these runs; "" for none.
+
+    Args:
+        brief: Whether what stands in brackets is left out.
+    """
     missing = Counter(run.reason for run in runs if run.status is Status.UNSUPPORTED and run.reason)
-    return [f"Not to be had here: {one_line(reason)}" for reason, _ in missing.most_common(MOST_REASONS)]
+    reasons = [one_line(reason) for reason, _ in missing.most_common(MOST_REASONS)]
+    reasons = [reason.partition(" (")[0] if brief else reason for reason in reasons]
+    return f"Not to be had here: {'; '.join(reasons)}." if reasons else ""

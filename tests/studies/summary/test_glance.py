@@ -162,7 +162,7 @@ def test_a_study_of_which_this_machine_has_nothing_says_so_on_its_line_and_card(
     """That a CPU has no 16-bit arithmetic stood nowhere on the first screen of its reader."""
     plain = make_run(study="amp")
     reason = "this CPU has no bf16 arithmetic"
-    bf16 = make_run(study="amp", precision="bf16", status=Status.UNSUPPORTED, reason=reason)
+    bf16 = make_run(study="amp", precision="bf16", status=Status.UNSUPPORTED, reason=f"{reason} (a flag)")
     pages = (ReportNotebook(name="amp", title="What do 16 bits buy?", status="ok", page="amp.html"),)
     report = report_of(runs=(plain, bf16), notebooks=pages)
 

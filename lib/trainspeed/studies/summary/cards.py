@@ -23,7 +23,7 @@ from trainspeed.judge.verdict import MARGIN, Outcome
 from trainspeed.show.answer import OUTCOMES
 from trainspeed.show.axes import ratio_axis
 from trainspeed.show.fitting import render_figure
-from trainspeed.show.no_answer import NOTHING, lacks
+from trainspeed.show.no_answer import NOTHING, lack_of
 from trainspeed.show.series import marks
 from trainspeed.show.theme import OUTCOME_STYLES, PALE, SMALL_PT
 from trainspeed.studies.summary.collect import ReportSummary
@@ -115,9 +115,9 @@ def _compares(ran: ReportNotebook, report: ReportSummary) -> bool:
     return searches or any(verdict.row.choice for verdict in report.verdicts if verdict.study == ran.name)
 
 
-def none_here(ran: ReportNotebook, report: ReportSummary) -> list[str]:
-    """Return why a study has nothing to compare on this machine, in sentences; none where it compares something."""
-    return [] if _compares(ran, report) else [f"{lack}." for lack in lacks(report.runs.of_study(ran.name))]
+def none_here(ran: ReportNotebook, report: ReportSummary) -> str:
+    """Return why a study has nothing to compare on this machine, in a sentence; "" where it compares something."""
+    return "" if _compares(ran, report) else lack_of(report.runs.of_study(ran.name), brief=True)
 
 
 def headline_verdicts(verdicts: Sequence[Verdict]) -> list[Verdict]:
@@ -152,8 +152,8 @@ def _card(
         number = counted(len(more), "comparison" if fastest else "more comparison")
         texts.append(f"{number} decided, on its page: {counts}.")
     texts += [open_ for open_ in (open_text(groups, told),) if open_]
-    lacking = map(html.escape, none_here(ran, report))
-    said = "".join(f"<p>{text}</p>" for text in texts or [*lacking] or [NOTHING])
+    lack = html.escape(none_here(ran, report))
+    said = "".join(f"<p>{text}</p>" for text in texts or [lack or NOTHING])
     text = f"<div><h3>{link}</h3>{said}</div>"
     drawn = against_each(fastest, told) if fastest else [*told]
     return f'<div class="card"><div>{text}{_picture(drawn, ran)}</div></div>'

@@ -78,8 +78,8 @@ def _study(
     at_first = dict(zip(told, verdicts, strict=True))
     groups = answers(told)
     if not groups:
-        said = [*map(escape, none_here(ran, report))] or ["Nothing is decided yet."]
-        return Marked(f"{study_link(ran.title, ran.page)} {' '.join(said)}")
+        said = escape(none_here(ran, report)) or "Nothing is decided yet."
+        return Marked(f"{study_link(ran.title, ran.page)} {said}")
 
     every = [verdict for answer in groups for verdict in _verdicts(answer)]
     if all(verdict.candidate.phase.calls for verdict in every):
