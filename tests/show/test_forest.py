@@ -83,6 +83,8 @@ class TestSpeedups:
         (hollow,) = found(ax, "hollow")
         assert (list(hollow.get_xdata()), hollow.get_markerfacecolor()) == ([1.21], "white")
         assert "fewer than 6 blocks: no interval" in legend(ax.get_figure())
+        alone = forest.plot_speedups([one for one in make_verdicts() if one["low"] is None])
+        assert "undecided" not in legend(alone.get_figure()), "no filled mark is drawn"
 
     def test_two_comparisons_of_one_name_are_two_rows(self):
         """One of them may be from an earlier session."""

@@ -87,10 +87,10 @@ class TestMonitor:
         )
 
     def test_few_runs_are_numbered_and_named(self, monitor_figure):
-        """Twelve runs or fewer are listed by number, shaded in the colour of their framework."""
+        """Twelve runs or fewer are listed by number, those of one trial in a line, in their framework's colour."""
         assert texts(monitor_figure.axes[0], "number") == list("123456")
         listed = [text.get_text() for text in monitor_figure.legends[0].get_texts()]
-        assert listed[1:3] == ["gpu0: NVIDIA H200 (141 GB)", "1  tensorflow cnn10 channels_last 32"]
+        assert listed[1:3] == ["gpu0: NVIDIA H200 (141 GB)", "1, 4  tensorflow cnn10 channels_last 32"]
         (shade,) = found(monitor_figure.axes[3], "runs of torch")
         assert tuple(shade.get_facecolor()[0][:3]) == mpl.colors.to_rgb(FRAMEWORK_COLOURS["torch"])
         assert len(shade.get_paths()) == 2 * 2, "before and after each run's wait"

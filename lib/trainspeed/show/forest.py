@@ -155,9 +155,8 @@ def plot_speedups(verdicts: Iterable[Any], *, title: str = "", ax: Axes | None =
     else:
         ax.set_title(title)
     ax.set_xlabel("speed-up: baseline time / candidate time\n(log scale; right of 1: candidate faster)")
-    looks = {
-        kind: {**OUTCOME_STYLES[kind], "linestyle": "none"} for kind in OUTCOME_STYLES if kind in set(kinds)
-    }
+    filled = {*kinds[data["low"].notna()]}  # marks without an interval are hollow, whatever their outcome
+    looks = {kind: {**look, "linestyle": "none"} for kind, look in OUTCOME_STYLES.items() if kind in filled}
     if (data["low"].isna() & data["speedup"].notna()).any():
         looks["fewer than 6 blocks: no interval"] = HOLLOW
     entries: list[Artist] = handles(looks)

@@ -252,10 +252,12 @@ def _touch(left: tuple[float, str], right: tuple[float, str]) -> bool:
 
 
 def _run_patches(runs: pd.DataFrame) -> list[Patch]:
-    """Return the runs by number, or only the frameworks where the runs are many."""
+    """Return what ran, with the numbers of the runs, or only the frameworks where the runs are many."""
     if len(runs) <= MAX_NAMES:
-        rows = enumerate(runs[["name", "framework"]].to_numpy(), start=1)
-        names = [(f"{count}  {name}", framework) for count, (name, framework) in rows]
+        numbers: dict[tuple[str, str], list[str]] = {}
+        for count, (name, framework) in enumerate(runs[["name", "framework"]].to_numpy(), start=1):
+            numbers.setdefault((name, framework), []).append(str(count))
+        names = [(f"{', '.join(own)}  {name}", framework) for (name, framework), own in numbers.items()]
     else:
         names = [(f"runs of {framework_name(f)}", f) for f in runs["framework"].unique()]
     return [Patch(color=framework_colour(framework), alpha=0.3, label=name) for name, framework in names]
