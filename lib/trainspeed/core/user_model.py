@@ -21,10 +21,8 @@ from trainspeed.core.trial import FRAMEWORKS, USER_MODEL
 
 FOLDER_VARIABLE = "TRAINSPEED_MODEL_FOLDER"  # names the folder to which the paths of models are relative
 DATA = "data"  # name of the function that returns the user's images
-PARAMETERS, DATA_PARAMETERS = (
-    "input_shape, classes, layout",
-    "image_size",
-)  # of a model's function, and of `data`
+PARAMETERS = "input_shape, classes, layout"  # of a model's function
+DATA_PARAMETERS = "image_size"  # of `data`
 TORCH_PACKAGES = {"torch", "torchvision", "timm"}
 KERAS_PACKAGES = {"keras", "keras_hub", "keras_cv"}
 BLOCKS = (ast.If, ast.Try, ast.ExceptHandler, ast.With)

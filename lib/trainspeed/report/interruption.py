@@ -59,9 +59,8 @@ class Interruption:
 
     def _handle(self, number: int, frame: FrameType | None) -> None:
         if self.asked:
-            if (
-                number != signal.SIGHUP
-            ):  # a terminal that goes may say so twice: its shell, and then the system
+            # A terminal that goes may say so twice: its shell, and then the system.
+            if number != signal.SIGHUP:
                 self._send(signal.SIGKILL)
             return
         self.asked = True
