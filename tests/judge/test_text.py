@@ -6,11 +6,11 @@ import pytest
 
 from conv2d_data import CORE
 from conv2d_data import make_run as make_conv2d_run
-from study_data import make_pair, make_run, make_trial
+from study_data import make_pair, make_run
 from trainspeed.core.factors import RECIPE
 from trainspeed.judge.answer import shared_words
 from trainspeed.judge.comparison import verdict_between
-from trainspeed.judge.text import command_for, interval_of, size_of, switched_in_short, switched_on
+from trainspeed.judge.text import interval_of, size_of, switched_in_short, switched_on
 from trainspeed.judge.verdict import Judgement, Outcome
 from trainspeed.studies.conv2d.findings import residency_verdicts
 
@@ -87,26 +87,6 @@ def test_all_switches_together_name_what_both_sides_share():
     assert "threads on all cores" not in shared_words([verdict])
     same = replace(other, trial=replace(other.trial, levers=one.trial.levers))
     assert "threads on all cores" in verdict_between([one], [same], RECIPE, "?").name
-
-
-@pytest.mark.parametrize(
-    ("models", "command"),
-    [
-        ((), "make report"),
-        (("cnn10",), "make report"),
-        (("nets/my.py:build",), "make report MODEL=nets/my.py:build"),
-        (("my nets/my.py:build",), "make report MODEL='my nets/my.py:build'"),
-        (("timm/resnet18", "timm/resnet18"), "make report MODEL=timm/resnet18"),
-        (("timm/resnet18", "cnn10"), "make report"),
-        (("timm/resnet18", "timm/resnet50"), "make report"),
-    ],
-)
-def test_a_command_to_measure_more_names_the_model_that_no_preset_names(models, command):
-    """Without it the command that a page suggested measured Trainspeed's own models."""
-    trials = [make_trial(model=model) for model in models]
-    without_model = [CORE[0], make_trial(part="matmul")]
-
-    assert command_for([*trials, *without_model]) == command_for(iter(trials)) == command
 
 
 @pytest.mark.parametrize(

@@ -1,12 +1,14 @@
 """What a report was asked to run: which notebooks, in which order, and what is left of that later."""
 
 import json
-from dataclasses import asdict
+from dataclasses import asdict, replace
 
 import pytest
 
 from report_helper import tiny_folder
 from tiny_notebooks import write
+from trainspeed.core.asked import choice_of
+from trainspeed.core.coverage import Choice
 from trainspeed.core.errors import UserError
 from trainspeed.report.request import (
     ReportRequest,
@@ -64,6 +66,18 @@ def test_a_session_survives_its_line_and_damaged_lines_are_left_out(folder, tmp_
 
     assert read_sessions(tmp_path) == [session]
     assert read_sessions(tmp_path / "none") == []
+
+
+def test_what_the_user_chose_is_read_again_for_the_commands_of_the_pages(folder, tmp_path):
+    session = asked(folder, preset="quick", params="amp: {blocks: 9}")
+    line = json.dumps(asdict(replace(session, session="s")))
+    (tmp_path / "sessions.jsonl").write_text(line + "\n{")
+    by_itself = asked(folder, preset="auto")
+
+    assert choice_of(tmp_path, "s", "amp", by_fleet=False) == Choice(preset="quick", parameters={"blocks": 9})
+    assert choice_of(tmp_path, "s", "layout", by_fleet=True) == Choice(preset="quick", by_fleet=True)
+    assert choice_of(tmp_path, "another", "amp", by_fleet=False) == Choice()
+    assert (by_itself.preset, by_itself.chosen_preset, by_itself.own) == ("quick", None, {})
 
 
 def test_a_session_can_be_continued_while_its_notebooks_are_the_same(folder):

@@ -9,7 +9,7 @@ from typing import Any
 from trainspeed.conduct.groups import PlannedGroup
 from trainspeed.conduct.plan import Planned
 from trainspeed.conduct.timetable import Timetable
-from trainspeed.core.coverage import Coverage, GroupCoverage
+from trainspeed.core.coverage import NOTHING_CHOSEN, Choice, Coverage, GroupCoverage
 from trainspeed.core.run import Run, Status
 
 
@@ -21,12 +21,13 @@ def covered(
     *,
     budget_s: float,
     spent_s: float,
+    choice: Choice = NOTHING_CHOSEN,
 ) -> Coverage:
     """Return how many blocks each group has of a timetable at its end, but for groups around all others.
 
     Args:
         runs: All of the session.
-        budget_s, spent_s: See `Coverage`.
+        budget_s, spent_s, choice: See `Coverage`.
     """
     runs = list(runs)
     ended_well = {run.key: run.busy_s for run in runs if run.status is Status.OK}
@@ -53,7 +54,8 @@ def covered(
                 block_s=took_s / blocks if blocks else None,
             )
         )
-    return Coverage(session=session, study=study, budget_s=budget_s, spent_s=spent_s, groups=tuple(found))
+    took = {"budget_s": budget_s, "spent_s": spent_s}
+    return Coverage(session=session, study=study, groups=tuple(found), choice=choice, **took)
 
 
 def _was_measured(

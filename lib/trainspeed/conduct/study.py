@@ -36,6 +36,7 @@ from trainspeed.conduct.start import imports_are_timed, start_worker
 from trainspeed.conduct.timetable import GRACE, Timetable
 from trainspeed.conduct.turns import TURN_S
 from trainspeed.conduct.unfinished import going_on
+from trainspeed.core.asked import choice_of
 from trainspeed.core.coverage import append_coverage, read_coverage
 from trainspeed.core.errors import PlanOnly, UserError
 from trainspeed.core.files import CHECK
@@ -176,7 +177,8 @@ class _Measuring:
         ):
             self._run_all(runner, table, end_s, budget_s, show, interval_s)
         if budget_s is not None:
-            took = {"budget_s": budget_s, "spent_s": time.monotonic() - begun_s}
+            choice = choice_of(context.out, context.id, self._study, by_fleet=context.node is not None)
+            took = {"budget_s": budget_s, "spent_s": time.monotonic() - begun_s, "choice": choice}
             append_coverage(context.out, covered(context.id, self._study, table, self._runs, **took))
         return Measured(
             RunSet(tuple(self._runs)).last_of_each().with_anchors_as_data().runs,

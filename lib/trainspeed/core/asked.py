@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
+from trainspeed.core.coverage import Choice
 from trainspeed.core.ledger import SESSIONS_FILE, read_lines
-from trainspeed.core.quantities import Duration
+from trainspeed.core.quantities import Duration, Identifier
 
 
 class Asked(msgspec.Struct, kw_only=True, frozen=True):
@@ -17,11 +20,15 @@ class Asked(msgspec.Struct, kw_only=True, frozen=True):
     Attributes:
         notebooks: Names of its notebooks.
         budget_s: Seconds that the whole report was given; None without a limit.
+        chosen_preset: The preset, where the user named one.
+        own: Notebook -> parameter -> the user's own value, on top of the preset.
     """
 
     session: str
     notebooks: tuple[str, ...]
     budget_s: Duration | None = None
+    chosen_preset: Identifier | None = None
+    own: Mapping[str, Mapping[str, Any]] = msgspec.field(default_factory=dict)
 
 
 def read_asked(folder: Path) -> list[Asked]:
@@ -31,3 +38,11 @@ def read_asked(folder: Path) -> list[Asked]:
         with contextlib.suppress(ValueError, RecursionError):
             asked.append(msgspec.json.decode(line, type=Asked))
     return asked
+
+
+def choice_of(folder: Path, session: str, study: str, *, by_fleet: bool) -> Choice:
+    """Return what a user chose of a study's session; nothing where no report asked for it, as in JupyterLab."""
+    own = [one for one in read_asked(folder) if one.session == session]
+    if not own:
+        return Choice(by_fleet=by_fleet)
+    return Choice(preset=own[-1].chosen_preset, parameters=own[-1].own.get(study, {}), by_fleet=by_fleet)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from math import ceil
 from pathlib import Path
 from typing import Annotated, Any
@@ -50,6 +50,24 @@ class GroupCoverage:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Choice:
+    """What a user chose of a report beside its model and its time: a further report has to be asked for it again.
+
+    Attributes:
+        preset: Name of the preset, where the user named one; None: the one that the machine gets by itself.
+        parameters: Parameter of the study -> the user's own value, on top of the preset.
+        by_fleet: Whether it was measured as one machine of a fleet.
+    """
+
+    preset: Identifier | None = None
+    parameters: Mapping[Name, Any] = field(default_factory=dict)
+    by_fleet: bool = False
+
+
+NOTHING_CHOSEN = Choice()
+
+
+@dataclass(frozen=True, kw_only=True)
 class Coverage:
     """What a study measured within its time.
 
@@ -57,6 +75,7 @@ class Coverage:
         budget_s: The time that it was given.
         spent_s: The time that it took.
         groups: In the order in which they are given time.
+        choice: What the report was asked for; nothing in older reports.
     """
 
     session: Identifier
@@ -64,6 +83,7 @@ class Coverage:
     budget_s: Elapsed
     spent_s: Elapsed
     groups: tuple[GroupCoverage, ...]
+    choice: Choice = NOTHING_CHOSEN
 
     def ampler_minutes(self, blocks: int) -> int:
         """Minutes that a reader may try next: three times what it was given, or enough for so many blocks.

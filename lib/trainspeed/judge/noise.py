@@ -9,8 +9,9 @@ from trainspeed.core.convolution import AnyTrial
 from trainspeed.core.coverage import Coverage
 from trainspeed.core.factors import RECIPE
 from trainspeed.core.format import MAX_DECIMALS, interval
+from trainspeed.judge.commands import command_with_time
 from trainspeed.judge.comparison import Verdict
-from trainspeed.judge.text import command_with_time, interval_of, size_of
+from trainspeed.judge.text import interval_of, size_of
 from trainspeed.judge.verdict import MIN_BLOCKS, Outcome
 
 

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import shlex
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import replace
 
 from trainspeed.core.convolution import AnyTrial
-from trainspeed.core.coverage import Coverage
 from trainspeed.core.factors import RECIPE, Factor
 from trainspeed.core.format import counted, fixed, fixed_to_interval, interval, percent
 from trainspeed.core.levers.lever import LEVERS_FACTOR
-from trainspeed.core.library_model import is_library_model
 from trainspeed.core.machine_text import device_name
 from trainspeed.core.run import Run
-from trainspeed.core.user_model import is_user_model
 from trainspeed.judge.blocks_needed import MOST_BLOCKS, blocks_for_margin, blocks_to_decide
 from trainspeed.judge.equivalence import Equality, equality_of, is_uneven, margin_of
 from trainspeed.judge.verdict import MARGIN, MIN_BLOCKS, Judged, Judgement, Outcome
@@ -259,34 +255,6 @@ def decimals_of(low: float | None, high: float | None) -> int:
 def _looks_beyond(end: float, decimals: int) -> bool:
     shown, most = round(end, decimals), 1 + MARGIN
     return shown >= most > end or shown <= 1 / most < end < 1
-
-
-def command_for(trials: Iterable[AnyTrial]) -> str:
-    """Return the command that measures trials: on as many nodes as the one of them that takes most.
-
-    With the model where all of them train the same one, which is the user's or a library's: no preset names it.
-    """
-    trials = list(trials)
-    nodes = max((trial.nodes for trial in trials), default=1)
-    command = "make report" if nodes == 1 else f"make fleet FLEET=fleet.yaml NODES={nodes}"
-    models = {trial.model for trial in trials if trial.phase.of_model}
-    own = [model for model in models if is_user_model(model) or is_library_model(model)]
-    return f"{command} MODEL={shlex.quote(own[0])}" if len(models) == len(own) == 1 else command
-
-
-def command_with(command: str, study: str, parameter: str, value: str) -> str:
-    """Return a line to paste, as `code`: it measures with another value of one parameter of a study."""
-    return f"`{command} PARAMS='{study}: {{{parameter}: {value}}}'`"
-
-
-def command_with_time(coverage: Coverage, trials: Sequence[AnyTrial] = ()) -> str:
-    """Return the command that gives a study alone more time, enough for an interval: see `command_for`.
-
-    Args:
-        trials: What the time is for; by default all that was planned.
-    """
-    command = command_for(trials or [arm for group in coverage.groups for arm in group.arms])
-    return f"{command} NOTEBOOKS={coverage.study} BUDGET={coverage.ampler_minutes(MIN_BLOCKS)}m"
 
 
 def _differ(field: str, one: AnyTrial, other: AnyTrial) -> bool:

@@ -43,6 +43,8 @@ class ReportRequest:
         budget_s: Seconds that the whole report may take; None without a limit.
         weights: Notebook -> the seconds that it needs first, next, and so on, of those that share that time.
         reserved_s: Notebook -> about how many seconds it takes, of those whose time the user has fixed.
+        chosen_preset: The preset where the user named one; None where the machine decided.
+        own: Notebook -> parameter -> the value that `params` has for it.
     """
 
     session: Identifier
@@ -54,6 +56,8 @@ class ReportRequest:
     budget_s: Duration | None = None
     weights: Mapping[str, Annotated[tuple[Elapsed, ...], Meta(max_length=10)]] = field(default_factory=dict)
     reserved_s: Mapping[str, Elapsed] = field(default_factory=dict)
+    chosen_preset: Identifier | None = None
+    own: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
     @property
     def given_s(self) -> dict[str, float | None]:
@@ -92,7 +96,8 @@ def new_session(
     Raises:
         UserError: A name or a value is wrong.
     """
-    if preset == "auto":
+    chosen_preset = None if preset == "auto" else preset
+    if chosen_preset is None:
         preset = "standard" if has_gpu else "quick"
     names = tuple(notebooks) or tuple(
         n for n in parameters.in_preset_order(preset, folder) if n not in DRAWING
@@ -129,6 +134,8 @@ def new_session(
         version=version("trainspeed"),
         budget_s=budget_s,
         weights=dict.fromkeys(sharing, (1.0,)) if budget_s is not None else {},
+        chosen_preset=chosen_preset,
+        own={name: own[name] for name in names if own.get(name)},
     )
 
 

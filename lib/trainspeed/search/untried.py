@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from trainspeed.core.coverage import NOTHING_CHOSEN, Choice
 from trainspeed.core.format import NAMES, counted, listed, model_of
 from trainspeed.core.levers.compute import without_arithmetic
 from trainspeed.core.levers.host import plain_values
@@ -13,7 +14,7 @@ from trainspeed.core.markdown import Marked, escape
 from trainspeed.core.run import Role, Run
 from trainspeed.core.runs import RunSet
 from trainspeed.core.trial import Trial
-from trainspeed.judge.text import command_for, command_with
+from trainspeed.judge.commands import command_for
 from trainspeed.search.candidates import candidates
 
 MOST_NAMED = 3
@@ -103,16 +104,21 @@ def _there(start: Trial, machine: Mapping) -> tuple:
     ).switches
 
 
-def untried_sentences(found: Sequence[Untried]) -> list[str]:
-    """Return what the searches of each study could have tried, by number and the first names, and what tries it."""
+def untried_sentences(found: Sequence[Untried], choices: Mapping[str, Choice] | None = None) -> list[str]:
+    """Return what the searches of each study could have tried, by number and the first names, and what tries it.
+
+    Args:
+        choices: Study -> what the user asked its report for; nothing by default.
+    """
+    choices = choices or {}
     sentences = []
     for study in dict.fromkeys(one.study for one in found if one.levers):
         searches = [one for one in found if one.study == study and one.levers]
-        command = command_for(one.start for one in searches)
-        try_all = command_with(f"{command} NOTEBOOKS={study}", study, "levers", "[]")
+        starts, choice = [one.start for one in searches], choices.get(study, NOTHING_CHOSEN)
+        try_all = command_for(starts, choice, notebooks=[study], parameters={"levers": []})
         sentences.append(
             f"{study}: switches that could be tried here had no run. {' '.join(map(_levers, searches))} "
-            f"To try all of them (an empty list means all): {try_all}."
+            f"To try all of them (an empty list means all): `{try_all}`."
         )
     if found and all(one.batches for one in found):
         larger = [
@@ -120,7 +126,8 @@ def untried_sentences(found: Sequence[Untried]) -> list[str]:
             for one in found
             for study, size in one.batches_in.items()
         ]
-        command = f"{command_for(one.start for one in found)} PRESET=standard"
+        by_fleet = any(choice.by_fleet for choice in choices.values())
+        command = command_for((one.start for one in found), Choice(by_fleet=by_fleet), preset="standard")
         without = f" Without switches: {listed(larger)}." if larger else ""
         sentences.append(
             Marked(

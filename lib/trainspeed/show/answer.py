@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from trainspeed.core.coverage import Coverage
+from trainspeed.core.coverage import NOTHING_CHOSEN, Coverage
 from trainspeed.core.factors import RECIPE
 from trainspeed.core.format import NAMES, counted, listed, minutes, percent, three
 from trainspeed.core.markdown import Marked, escape
@@ -13,6 +13,7 @@ from trainspeed.core.runs import Measured
 from trainspeed.judge.answer import Answer, answers, shared_words, where_measured
 from trainspeed.judge.arithmetic import onednn_sentences
 from trainspeed.judge.blocks_needed import MOST_BLOCKS, blocks_for_margin
+from trainspeed.judge.commands import command_for
 from trainspeed.judge.comparison import Verdict
 from trainspeed.judge.doubts import study_doubts
 from trainspeed.judge.next_step import NextStep, next_step
@@ -20,8 +21,6 @@ from trainspeed.judge.text import (
     DEVICES,
     OUTCOME_WORDS,
     OVER_ONE_CORE,
-    command_for,
-    command_with,
     interval_of,
     name_words,
     size_in_short,
@@ -276,14 +275,19 @@ def _command(step: NextStep, study: str, wall_s: float, coverage: Coverage | Non
     """Return the command that measures so many blocks, as `code`, with PARAMS where the plan has fewer."""
     spent_s = START_S + (coverage.spent_s if coverage else wall_s) + (step.more_s or 0.0) + step.others_s
     asked = max((group.most for group in coverage.groups if group.core), default=0) if coverage else 0
-    command = command_for(verdict.candidate for verdict in step.open)
-    command += f" NOTEBOOKS={study} BUDGET={max(1, math.ceil(spent_s / 60))}m"
     if step.slow_ways and not step.has_others:
-        slow = ", ".join(step.slow_ways)
-        return command_with(command, study, "already_on", f"{step.blocks}, levers: [{slow}]")
-    parameter = BLOCKS.get(study, "blocks")
-    if step.slow_ways:
-        return command_with(command, study, parameter, f"{step.blocks}, already_on: {step.blocks}")
-    if step.blocks <= asked:
-        return f"`{command}`"
-    return command_with(command, study, parameter, str(step.blocks))
+        values = {"already_on": step.blocks, "levers": [*step.slow_ways]}
+    elif step.slow_ways or step.blocks > asked:
+        values = {BLOCKS.get(study, "blocks"): step.blocks} | (
+            {"already_on": step.blocks} if step.slow_ways else {}
+        )
+    else:
+        values = {}
+    command = command_for(
+        (verdict.candidate for verdict in step.open),
+        coverage.choice if coverage else NOTHING_CHOSEN,
+        notebooks=[study],
+        budget=f"{max(1, math.ceil(spent_s / 60))}m",
+        parameters=values,
+    )
+    return f"`{command}`"

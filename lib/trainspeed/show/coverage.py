@@ -12,7 +12,7 @@ from pandas.io.formats.style import Styler
 from trainspeed.core.convolution import AnyTrial
 from trainspeed.core.coverage import Coverage, GroupCoverage
 from trainspeed.core.format import counted, listed, minutes
-from trainspeed.judge.text import command_with_time
+from trainspeed.judge.commands import command_with_time
 from trainspeed.show.cells import styled
 
 MOST_NAMED = 3  # groups that a sentence names; the table has all

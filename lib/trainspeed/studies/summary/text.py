@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import replace
 from typing import Any
 
-from trainspeed.core.coverage import Coverage
+from trainspeed.core.coverage import NOTHING_CHOSEN, Choice, Coverage
 from trainspeed.core.factors import RECIPE
 from trainspeed.core.files import CHECK, SUMMARY
 from trainspeed.core.format import NAMES, counted, listed, minutes, model_of
@@ -17,9 +18,9 @@ from trainspeed.core.system import Difference, differences_text, machine_differe
 from trainspeed.judge.check_list import all_checks, faults, undecided
 from trainspeed.judge.check_list import summary as check_summary
 from trainspeed.judge.checks import Check
+from trainspeed.judge.commands import UNKNOWN, command_for
 from trainspeed.judge.comparison import Verdict
 from trainspeed.judge.failures import kind_of_failure
-from trainspeed.judge.text import command_for
 from trainspeed.judge.verdict import MIN_BLOCKS, expected_false
 from trainspeed.search.unmeasured import open_questions, open_searches, place_of
 from trainspeed.search.untried import untried_sentences
@@ -156,10 +157,18 @@ def data_sentences(report: ReportSummary, measured: Measured) -> list[str]:
 
 def not_measured(report: ReportSummary, measured: Measured) -> list[str]:
     """Return what gave no result, once for each reason; what a search could try, too; which notebooks are missing."""
-    told = [*without_result(report, measured), *untried_sentences(report.untried)]
-    command = command_for(run.trial for run in report.runs)
-    if missing := [name for name in report.missing if name not in WITHOUT_MODEL or "MODEL=" not in command]:
-        told.append(f'Not in this report: {", ".join(missing)}: `{command} NOTEBOOKS="{" ".join(missing)}"`.')
+    told = [*without_result(report, measured), *untried_sentences(report.untried, _choices(report))]
+    trials, choices = [run.trial for run in report.runs], _choices(report).values()
+    missing = [
+        name for name in report.missing if name not in WITHOUT_MODEL or "MODEL=" not in command_for(trials)
+    ]
+    if missing:
+        every = replace(
+            next(iter(choices), NOTHING_CHOSEN), parameters={}
+        )  # the user's own are of other notebooks
+        told.append(
+            f"Not in this report: {', '.join(missing)}: `{command_for(trials, every, notebooks=missing)}`."
+        )
     return told
 
 
@@ -180,10 +189,11 @@ def without_result(report: ReportSummary, measured: Measured) -> list[str]:
     for study, covered in _coverage(report, measured).items():
         ended += [f"{called(study)}: {sentence}" for sentence in left_out_in_short(covered)]
     for ran in report.notebooks:
-        command = command_for(run.trial for run in report.runs if run.study == ran.name)
-        budget = f"`{command} NOTEBOOKS={ran.name} BUDGET={_longer(ran, report)}`"
+        trials = [run.trial for run in report.runs if run.study == ran.name]
+        choice, budget = _choices(report).get(ran.name, NOTHING_CHOSEN), _longer(ran, report)
+        command = command_for(trials, choice, notebooks=[ran.name], budget=budget)
         questions = open_questions(ran.unmeasured, _sure(report))
-        ended += [f"{ran.name}: {open_}: {budget}." for open_ in questions]
+        ended += [f"{ran.name}: {open_}: `{command}`." for open_ in questions]
     return ended
 
 
@@ -206,6 +216,10 @@ def _coverage(report: ReportSummary, measured: Measured) -> dict[str, Coverage]:
     return {**report.coverage, **({SUMMARY: measured.coverage} if measured.coverage else {})}
 
 
+def _choices(report: ReportSummary) -> dict[str, Choice]:
+    return {study: own.choice for study, own in report.coverage.items()}
+
+
 def _sure(report: ReportSummary) -> set[str]:
     """Return the searches whose total has an interval."""
     return {place_of(v.candidate) for v in report.recipes if v.quantity == "time" and v.low is not None}
@@ -221,7 +235,7 @@ def _longer(ran: ReportNotebook, report: ReportSummary) -> str:
     runs = report.runs.of_study(ran.name)
     lacking = sum(left.planned - left.had for left in ran.unmeasured)
     spent_s = report.coverage[ran.name].spent_s if ran.name in report.coverage else runs.wall_s
-    return f"{math.ceil((spent_s + lacking * runs.wall_s / len(runs)) / 60)}m" if runs else "…"
+    return f"{math.ceil((spent_s + lacking * runs.wall_s / len(runs)) / 60)}m" if runs else UNKNOWN
 
 
 def _trials_of(runs: Sequence[Run]) -> str:

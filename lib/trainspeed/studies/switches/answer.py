@@ -10,11 +10,11 @@ from trainspeed.core.format import counted, listed, percent
 from trainspeed.core.levers.lever import Numbers
 from trainspeed.core.markdown import Marked
 from trainspeed.judge.blocks_needed import blocks_for_margin
+from trainspeed.judge.commands import command_with_time
 from trainspeed.judge.equivalence import Equality
 from trainspeed.judge.text import (
     accuracy_in_words,
     blocks_in_words,
-    command_with_time,
     interval_of,
     leaning_of,
     measured,
