@@ -30,14 +30,16 @@ def test_a_command_to_measure_more_names_the_model_that_no_preset_names(models, 
 
 def test_a_command_repeats_what_the_user_asked_the_report_for():
     """Without it a reader measured another preset, at the sizes that it has for itself."""
-    choice = Choice(preset="standard", parameters={"image_size": 64, "frameworks": ["torch"], "blocks": 3})
+    choice = Choice(
+        preset="standard", parameters={"image_size": 64, "levers": ["compile_mode=default"], "blocks": 3}
+    )
     trial = make_trial()
 
     command = command_for([trial], choice, notebooks=["layout"], budget="30m", parameters={"blocks": 12})
 
     assert command == (
         "make report PRESET=standard NOTEBOOKS=layout BUDGET=30m "
-        "PARAMS='layout: {image_size: 64, frameworks: [torch], blocks: 12}'"
+        "PARAMS='layout: {image_size: 64, levers: [compile_mode=default], blocks: 12}'"
     )
 
 

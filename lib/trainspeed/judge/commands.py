@@ -17,7 +17,7 @@ from trainspeed.judge.verdict import MIN_BLOCKS
 
 MODELS, TIME = "models", "budget_s"  # parameters that MODEL and BUDGET stand for
 # A ledger may come from anywhere: what make, the shell or Markdown would take for more than a value is not repeated.
-PLAIN = re.compile(r"[\w .,:+/@{}\[\]'\"-]*")
+PLAIN = re.compile(r"[\w .,:=+/@{}\[\]'\"-]*")
 UNKNOWN = "…"  # a value that the reader has to choose
 
 
