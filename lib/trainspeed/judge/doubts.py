@@ -265,7 +265,7 @@ def note_sentence(note: Note) -> str:
         case TurnsLeftOut():
             return (
                 f"Other processes, or the hypervisor, used the CPU in up to {counted(note.turns, 'turn')} of a run, "
-                "which are left out, as are those of the runs beside it in the same round: stop other programs, so "
+                "which are left out, as is the same round of what it is compared with: stop other programs, so "
                 "that more turns count."
             )
         case GpusDiffer():
