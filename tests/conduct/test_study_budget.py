@@ -51,8 +51,7 @@ def test_what_there_is_no_time_for_is_not_measured_and_is_on_record(clocked, tmp
     assert coverage_sentences(coverage) == [
         "Time: 1 min 00 s of 1 min 00 s that it was given: the core comparisons had 6 of at most 9 blocks.",
         "No time for 1 of 2 groups of trials that take turns (1 of them of the core): PyTorch, cnn10, batch 4 "
-        "(1 trial). Give it more "
-        f"(`make report NOTEBOOKS={coverage.study} BUDGET=3m`; `make plan` says what that adds).",
+        "(1 trial). Give it more (`budget_s = 180  # in the parameters cell, then run all again`).",
     ]
     table = left_out_table(coverage).data
     assert len(table) == 1 and "batch 4" in str(table.iloc[0].to_dict())

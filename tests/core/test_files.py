@@ -1,7 +1,14 @@
 import pytest
 
 from trainspeed.core import files
-from trainspeed.core.files import write_atomically
+from trainspeed.core.files import notebook_names, write_atomically
+
+
+def test_a_duplicate_that_jupyterlab_made_is_no_study(tmp_path):
+    """It has no preset, so that a report of a minute took eight, and its verdicts replaced those of the original."""
+    for name in ("layout", "layout-Copy1", "Untitled", "Untitled2", "Copy1", ".hidden"):
+        (tmp_path / f"{name}.ipynb").touch()
+    assert notebook_names(tmp_path) == ("Copy1", "layout")
 
 
 def test_the_folder_is_made_and_the_text_is_utf_8(tmp_path):

@@ -5,7 +5,7 @@ import pytest
 from conv2d_data import CORE
 from study_data import make_trial
 from trainspeed.core.coverage import Choice, Coverage, GroupCoverage
-from trainspeed.judge.commands import UNKNOWN, command_for, command_with_time
+from trainspeed.judge.commands import UNKNOWN_MIN, command_for, command_with_time
 
 
 @pytest.mark.parametrize(
@@ -35,7 +35,7 @@ def test_a_command_repeats_what_the_user_asked_the_report_for():
     )
     trial = make_trial()
 
-    command = command_for([trial], choice, notebooks=["layout"], budget="30m", parameters={"blocks": 12})
+    command = command_for([trial], choice, notebooks=["layout"], budget_min=30, parameters={"blocks": 12})
 
     assert command == (
         "make report PRESET=standard NOTEBOOKS=layout BUDGET=30m "
@@ -47,7 +47,7 @@ def test_what_model_and_budget_stand_for_is_no_parameter_of_the_command():
     choice = Choice(parameters={"models": ["timm/resnet18"], "budget_s": 90.0, "seed": 3})
     trial = make_trial(model="timm/resnet18")
 
-    of_one = command_for([trial], choice, notebooks=["layout"], budget=UNKNOWN)
+    of_one = command_for([trial], choice, notebooks=["layout"], budget_min=UNKNOWN_MIN)
 
     assert of_one == "make report MODEL=timm/resnet18 NOTEBOOKS=layout BUDGET=… PARAMS='layout: {seed: 3}'"
     assert (
@@ -71,3 +71,13 @@ def test_a_value_that_a_shell_or_make_would_run_is_not_repeated(value):
     choice = Choice(parameters={"dataset": value, "seed": 1})
     command = command_for([make_trial()], choice, notebooks=["layout"], parameters={"blocks": 9})
     assert command == "make report NOTEBOOKS=layout PARAMS='layout: {seed: 1, blocks: 9}'"
+
+
+def test_who_runs_a_notebook_by_hand_is_told_what_to_change_in_it():
+    """The command measured the preset's models and sizes, and not those of the cell."""
+    choice = Choice(by_hand=True)
+
+    said = command_for([make_trial()], choice, notebooks=["layout"], budget_min=4, parameters={"blocks": 9})
+
+    assert said == "budget_s = 240; blocks = 9  # in the parameters cell, then run all again"
+    assert command_for([make_trial()], choice, notebooks=["amp"]) == "make report NOTEBOOKS=amp"

@@ -76,7 +76,7 @@ def test_what_the_user_chose_is_read_again_for_the_commands_of_the_pages(folder,
 
     assert choice_of(tmp_path, "s", "amp", by_fleet=False) == Choice(preset="quick", parameters={"blocks": 9})
     assert choice_of(tmp_path, "s", "layout", by_fleet=True) == Choice(preset="quick", by_fleet=True)
-    assert choice_of(tmp_path, "another", "amp", by_fleet=False) == Choice()
+    assert choice_of(tmp_path, "another", "amp", by_fleet=False) == Choice(by_hand=True)
     assert (by_itself.preset, by_itself.chosen_preset, by_itself.own) == ("quick", None, {})
 
 

@@ -41,8 +41,8 @@ def read_asked(folder: Path) -> list[Asked]:
 
 
 def choice_of(folder: Path, session: str, study: str, *, by_fleet: bool) -> Choice:
-    """Return what a user chose of a study's session; nothing where no report asked for it, as in JupyterLab."""
+    """Return what a user chose of a study's session; by hand where no report asked for it."""
     own = [one for one in read_asked(folder) if one.session == session]
     if not own:
-        return Choice(by_fleet=by_fleet)
+        return Choice(by_fleet=by_fleet, by_hand=not by_fleet)
     return Choice(preset=own[-1].chosen_preset, parameters=own[-1].own.get(study, {}), by_fleet=by_fleet)

@@ -57,11 +57,13 @@ class Choice:
         preset: Name of the preset, where the user named one; None: the one that the machine gets by itself.
         parameters: Parameter of the study -> the user's own value, on top of the preset.
         by_fleet: Whether it was measured as one machine of a fleet.
+        by_hand: Whether no report asked for it: a reader ran its notebook.
     """
 
     preset: Identifier | None = None
     parameters: Mapping[Name, Any] = field(default_factory=dict)
     by_fleet: bool = False
+    by_hand: bool = False
 
 
 NOTHING_CHOSEN = Choice()

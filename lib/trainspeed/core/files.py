@@ -21,11 +21,13 @@ DRAWING = (COMPARE, HISTORY)  # notebooks that draw ledgers, and that no report 
 FLEET = "fleet"  # the same notebook, of all machines of a fleet
 VERDICTS = "verdicts.json"
 VALUES = "report.json"  # what the front page says, as values
+OF_JUPYTER = re.compile(r".*-Copy\d+|Untitled\d*")  # what JupyterLab calls a duplicate, and a new notebook
 
 
 def notebook_names(folder: Path) -> tuple[str, ...]:
-    """Return the names of the folder's notebooks, in alphabetical order."""
-    return tuple(sorted(path.stem for path in folder.glob("*.ipynb") if not path.name.startswith(".")))
+    """Return the names of the folder's notebooks, in alphabetical order, but for a reader's copies and new ones."""
+    names = (path.stem for path in folder.glob("*.ipynb") if not path.name.startswith("."))
+    return tuple(sorted(name for name in names if not OF_JUPYTER.fullmatch(name)))
 
 
 def slug(heading: str) -> str:

@@ -18,7 +18,8 @@ from trainspeed.judge.verdict import MIN_BLOCKS
 MODELS, TIME = "models", "budget_s"  # parameters that MODEL and BUDGET stand for
 # A ledger may come from anywhere: what make, the shell or Markdown would take for more than a value is not repeated.
 PLAIN = re.compile(r"[\w .,:=+/@{}\[\]'\"-]*")
-UNKNOWN = "…"  # a value that the reader has to choose
+UNKNOWN_MIN = float("inf")  # a time that the reader has to choose
+BY_HAND = "in the parameters cell, then run all again"
 
 
 def command_for(
@@ -26,18 +27,20 @@ def command_for(
     choice: Choice = NOTHING_CHOSEN,
     *,
     notebooks: Sequence[str] = (),
-    budget: str | None = None,
+    budget_min: float | None = None,
     preset: str | None = None,
     parameters: Mapping[str, Any] | None = None,
 ) -> str:
     """Return the command that measures trials: on as many nodes as the one of them that takes most.
+
+    Of a notebook that a reader runs by hand, the lines of its parameters cell.
 
     With the model where all of them train the same one, which is the user's or a library's: no preset names it.
 
     Args:
         choice: What the user asked the report for; its parameters are those of a notebook where there is one.
         notebooks: Names of those that are measured; all by default.
-        budget: The time that they are given, such as "30m", or `UNKNOWN`.
+        budget_min: The time that they are given, in minutes, or `UNKNOWN_MIN`.
         preset: In place of the user's.
         parameters: Of the one notebook, in place of the user's.
     """
@@ -47,6 +50,8 @@ def command_for(
     brought = [model for model in models if is_user_model(model) or is_library_model(model)]
     model = brought[0] if len(models) == len(brought) == 1 else None
     values = dict(parameters or {})
+    if choice.by_hand and len(notebooks) == 1 and (values or budget_min):
+        return _by_hand(values, budget_min)
     if len(notebooks) == 1:
         own = {
             name: value
@@ -54,13 +59,13 @@ def command_for(
             if PLAIN.fullmatch(_as_yaml({name: value}))
         }
         values = own | values
-    taken = [MODELS] * (model is not None) + [TIME] * (budget is not None)
+    taken = [MODELS] * (model is not None) + [TIME] * (budget_min is not None)
     values = {name: value for name, value in values.items() if name not in taken}
     given = {
         "PRESET": preset or choice.preset,
         "MODEL": model,
         "NOTEBOOKS": " ".join(notebooks) or None,
-        "BUDGET": budget,
+        "BUDGET": None if budget_min is None else "…" if budget_min == UNKNOWN_MIN else f"{budget_min:g}m",
         "PARAMS": f"{notebooks[0]}: {_as_yaml(values)}" if values else None,
     }
     fleet = choice.by_fleet or nodes > 1
@@ -80,8 +85,15 @@ def command_with_time(coverage: Coverage, trials: Sequence[AnyTrial] = ()) -> st
         trials or [arm for group in coverage.groups for arm in group.arms],
         coverage.choice,
         notebooks=[coverage.study],
-        budget=f"{coverage.ampler_minutes(MIN_BLOCKS)}m",
+        budget_min=coverage.ampler_minutes(MIN_BLOCKS),
     )
+
+
+def _by_hand(values: Mapping[str, Any], budget_min: float | None) -> str:
+    """Return the lines of a parameters cell that measure more: the rest of it is what was measured."""
+    longer = {TIME: 60 * budget_min} if budget_min not in (None, UNKNOWN_MIN) else {}
+    lines = [f"{name} = {value!r}" for name, value in (longer | {**values}).items()]
+    return f"{'; '.join(lines)}  # {BY_HAND}"
 
 
 def _as_yaml(values: Mapping[str, Any]) -> str:
@@ -93,4 +105,4 @@ def _as_yaml(values: Mapping[str, Any]) -> str:
 def _word(value: str) -> str:
     if re.fullmatch(r"\w+( \w+)+", value):
         return f'"{value}"'
-    return value if value == UNKNOWN else shlex.quote(value)
+    return value if value == "…" else shlex.quote(value)

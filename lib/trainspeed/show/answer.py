@@ -287,7 +287,7 @@ def _command(step: NextStep, study: str, wall_s: float, coverage: Coverage | Non
         (verdict.candidate for verdict in step.open),
         coverage.choice if coverage else NOTHING_CHOSEN,
         notebooks=[study],
-        budget=f"{max(1, math.ceil(spent_s / 60))}m",
+        budget_min=max(1, math.ceil(spent_s / 60)),
         parameters=values,
     )
     return f"`{command}`"

@@ -48,9 +48,10 @@ def coverage_sentences(coverage: Coverage | None) -> list[str]:
         everywhere = _words_of(coverage)
         names = list(dict.fromkeys(_name(group, everywhere) for group in left))
         command = command_with_time(coverage, _arms(left))
+        adds = "" if coverage.choice.by_hand else "; `make plan` says what that adds"
         sentences.append(
             f"No time for {len(left)} of {counted(len(coverage.groups), 'group')} of trials that take turns{where}: "
-            f"{_first_of(names)}. Give it more (`{command}`; `make plan` says what that adds)."
+            f"{_first_of(names)}. Give it more (`{command}`{adds})."
         )
     return sentences
 

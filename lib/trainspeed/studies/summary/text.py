@@ -18,7 +18,7 @@ from trainspeed.core.system import Difference, differences_text, machine_differe
 from trainspeed.judge.check_list import all_checks, faults, undecided
 from trainspeed.judge.check_list import summary as check_summary
 from trainspeed.judge.checks import Check
-from trainspeed.judge.commands import UNKNOWN, command_for
+from trainspeed.judge.commands import UNKNOWN_MIN, command_for
 from trainspeed.judge.comparison import Verdict
 from trainspeed.judge.failures import kind_of_failure
 from trainspeed.judge.verdict import MIN_BLOCKS, expected_false
@@ -191,7 +191,7 @@ def without_result(report: ReportSummary, measured: Measured) -> list[str]:
     for ran in report.notebooks:
         trials = [run.trial for run in report.runs if run.study == ran.name]
         choice, budget = _choices(report).get(ran.name, NOTHING_CHOSEN), _longer(ran, report)
-        command = command_for(trials, choice, notebooks=[ran.name], budget=budget)
+        command = command_for(trials, choice, notebooks=[ran.name], budget_min=budget)
         questions = open_questions(ran.unmeasured, _sure(report))
         ended += [f"{ran.name}: {open_}: `{command}`." for open_ in questions]
     return ended
@@ -230,12 +230,12 @@ def called(study: str) -> str:
     return "this page's confirmations" if study == SUMMARY else study
 
 
-def _longer(ran: ReportNotebook, report: ReportSummary) -> str:
-    """Return about how long a search takes with the runs that it lacks, as a budget; "…" where that is not known."""
+def _longer(ran: ReportNotebook, report: ReportSummary) -> float:
+    """Return about how many minutes a search takes with the runs that it lacks, where that is known."""
     runs = report.runs.of_study(ran.name)
     lacking = sum(left.planned - left.had for left in ran.unmeasured)
     spent_s = report.coverage[ran.name].spent_s if ran.name in report.coverage else runs.wall_s
-    return f"{math.ceil((spent_s + lacking * runs.wall_s / len(runs)) / 60)}m" if runs else UNKNOWN
+    return math.ceil((spent_s + lacking * runs.wall_s / len(runs)) / 60) if runs else UNKNOWN_MIN
 
 
 def _trials_of(runs: Sequence[Run]) -> str:
