@@ -23,9 +23,18 @@ def test_only_what_torch_or_jax_compiles_for_a_cpu_is_taken_again():
     assert not makes_programs(replace(COMPILED, compile=False), "cpu")
     assert not makes_programs(replace(COMPILED, framework="tensorflow"), "cpu")
     assert makes_programs(JAX, "cpu") and not makes_programs(JAX, "gpu")
-    assert not makes_programs(replace(JAX, devices=2, nodes=2, strategy="data_parallel"), "cpu")
     for library in ("torch", "jax"):
         assert not makes_programs(library_trial(library, images=1, height=8, width=8), "cpu")
+
+
+@pytest.mark.parametrize(
+    ("trial", "strategy"), [(COMPILED, "ddp"), (JAX, "data_parallel")], ids=["torch", "jax"]
+)
+def test_of_several_nodes_every_run_compiles_anew(trial, strategy):
+    on_one_node = replace(trial, devices=2, strategy=strategy)
+
+    assert makes_programs(on_one_node, "cpu")
+    assert not makes_programs(replace(on_one_node, nodes=2), "cpu")
 
 
 def test_on_a_gpu_jax_alone_builds_a_model_with_programs_of_earlier_runs():

@@ -30,10 +30,11 @@ def makes_programs(trial: AnyTrial, device: str) -> bool:
     Args:
         device: "gpu" or "cpu": what it trains on.
     """
-    if not isinstance(trial, Trial) or device != "cpu":
+    # Of several nodes each has a folder of its own, and JAX has the first one alone keep programs: one that has none
+    # would have the others wait.
+    if not isinstance(trial, Trial) or device != "cpu" or trial.nodes > 1:
         return False
-    # Of several nodes, JAX has the first one alone keep programs.
-    return trial.nodes == 1 if trial.framework == "jax" else trial.framework == "torch" and trial.compile
+    return trial.framework == "jax" or (trial.framework == "torch" and trial.compile)
 
 
 def builds_with_programs(trial: AnyTrial, device: str) -> bool:
