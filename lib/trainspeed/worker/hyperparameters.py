@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from trainspeed.core.library_model import is_library_model
 from trainspeed.core.trial import WIDE_RESNET, ZOO
+from trainspeed.core.user_model import is_user_model
 
 DATA_SET_CLASSES = 10
 CNN_KERAS_CHANNELS = (32, 64)  # two 3x3 convolutions each, the second without padding, then max pooling
@@ -44,7 +45,10 @@ def recipe(model: str) -> Recipe:
     Source: the articles' CNN uses Adam's defaults; cnn_keras is Keras's example cifar10_cnn.py as in
     article 002, its decay of 1e-6 per step left out; Zagoruyko and Komodakis, Wide Residual Networks,
     https://arxiv.org/abs/1605.07146, section 3, for SGD with momentum 0.9 and learning rate 0.1; article
-    003 for the models of `ZOO`, and so for those of their libraries.
+    003 for the models of `ZOO`, and so for those of their libraries. Users' models are trained as the articles' CNN.
+
+    Raises:
+        NotImplementedError: The model has a name, and no recipe.
     """
     if WIDE_RESNET.fullmatch(model):
         return Recipe(optimizer="sgd", learning_rate=0.1, momentum=0.9)
@@ -52,7 +56,9 @@ def recipe(model: str) -> Recipe:
         return Recipe(optimizer="adam", learning_rate=1e-4)
     if model == "cnn_keras":
         return Recipe(optimizer="rmsprop", learning_rate=1e-4)
-    return Recipe(optimizer="adam", learning_rate=1e-3)
+    if model == "cnn10" or is_user_model(model):
+        return Recipe(optimizer="adam", learning_rate=1e-3)
+    raise NotImplementedError(f"no recipe for the model {model!r} in worker/hyperparameters.py")
 
 
 def wide_resnet_width(model: str) -> int:

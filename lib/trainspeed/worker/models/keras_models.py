@@ -55,6 +55,7 @@ def build_keras(
             layout, or as raised by `user_code.call`.
         Invalid: A user's model is no classifier of such images, has nothing to train, or ignores the layout; or as
             raised by `user_code.call`.
+        NotImplementedError: The model has a name, and is not built here.
     """
     shape = (image_size, image_size, 3) if layout == "channels_last" else (3, image_size, image_size)
     if user_model.is_user_model(model):
@@ -68,8 +69,12 @@ def build_keras(
         x = _zoo(model, inputs, weights)
     elif WIDE_RESNET.fullmatch(model):
         x = _wide_resnet(kit, inputs, hyper.wide_resnet_width(model))
+    elif model == "cnn_keras":
+        x = _cnn_keras(kit, inputs)
+    elif model == "cnn10":
+        x = _cnn10(kit, inputs)
     else:
-        x = _cnn_keras(kit, inputs) if model == "cnn_keras" else _cnn10(kit, inputs)
+        raise NotImplementedError(f"no model {model!r} in worker/models/keras_models.py")
     x = layers.Dense(classes, kernel_initializer="he_normal", dtype="float32")(x)
     return keras.Model(inputs, x, name=model)
 

@@ -42,6 +42,7 @@ def build_torch(
             take such images, or as raised by `user_code.call`.
         Invalid: A user's model is no module from such images to logits, or has nothing to train; or as raised by
             `user_code.call`.
+        NotImplementedError: The model has a name, and is not built here.
     """
     if user_model.is_user_model(model):
         return _users_network(model, (3, image_size, image_size), layout, classes, seed)
@@ -56,8 +57,12 @@ def build_torch(
         return ZooModel(model, weights=weights, classes=classes)
     if WIDE_RESNET.fullmatch(model):
         net: nn.Module = WideResNet(hyper.wide_resnet_width(model), classes)
+    elif model == "cnn_keras":
+        net = _cnn_keras(image_size, classes)
+    elif model == "cnn10":
+        net = _cnn10(classes)
     else:
-        net = _cnn_keras(image_size, classes) if model == "cnn_keras" else _cnn10(classes)
+        raise NotImplementedError(f"no model {model!r} in worker/models/torch_models.py")
     net.apply(_initialise)
     return net
 
