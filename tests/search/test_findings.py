@@ -70,3 +70,14 @@ def test_the_first_epochs_of_a_switch_and_of_plain_are_of_the_same_blocks():
 
     assert first_epochs({1}, {0, 1, 2}) == (3.0, 4.0)
     assert first_epochs({1}, {0, 2}) == (None, 4.0)
+
+
+def test_the_plain_and_the_best_trial_name_the_data_set_that_was_used():
+    """Verdicts name these trials, and whoever joins them with the runs looks for both sides there."""
+    measured = drive(Search(START, Candidates(switches=switches(3))), search_world.world_of())
+    asked = Search(replace(START, dataset="auto"), Candidates(switches=switches(3)), runs=measured.runs)
+    found = asked.findings
+
+    assert found.kept
+    assert {found.start.spec, found.best.spec} <= {run.trial.spec for run in measured.runs}
+    assert replace(asked, runs=()).findings.start.dataset == "auto"

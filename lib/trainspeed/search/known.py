@@ -50,6 +50,11 @@ class Known:
         ran = (Ran(run, self.on_in(run.trial)) for run in {run.key: run for run in own}.values())
         return tuple(one for one in ran if self._has_nothing_else(one))
 
+    @property
+    def start_as_run(self) -> Trial:
+        """The plain trial with the data set that its runs name; as it is where there is none."""
+        return replace(self.start, dataset=self.ran[0].run.trial.dataset) if self.ran else self.start
+
     def _has_nothing_else(self, ran: Ran) -> bool:
         """Whether a run's trial is the plain one with its switches and no more: an older search may have had others."""
         if ran.on not in self._alike:

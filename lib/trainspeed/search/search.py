@@ -146,8 +146,9 @@ class Search(Stages):
     def findings(self) -> Findings:
         """Return all that the search found."""
         slow = (feasible(s, self.known, Role.SLOW_WAY) for s in self.candidates.slow_ways)
+        start = self.known.start_as_run  # verdicts name it, and are looked up among the runs
         return Findings(
-            start=self.start,
+            start=start,
             candidates=self.candidates,
             feasible=self.feasible,
             slow_ways=tuple(slow),
@@ -161,7 +162,7 @@ class Search(Stages):
             decisions=self.decisions,
             kept=self.kept,
             brings=self.elimination.estimates,
-            best=combined(self.start, self.kept),
+            best=combined(start, self.kept),
             waterfall=confirm.waterfall(self.confirmation),
             accuracy=confirm.by_class(self.confirmation),
             left_out=self.left_out,
