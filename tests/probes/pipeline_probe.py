@@ -12,10 +12,12 @@ COUNT, BATCH, EPOCHS = 520, 64, 2  # eight images are left over in each epoch
 HEIGHT, WIDTH = 16, 24
 ROW, COLUMN = 8, 6  # of the bright pixel: further from border and middle than a shift goes
 FRAMEWORK_FOLDERS = ("site-packages/tensorflow/", "site-packages/jaxlib/")
+UNWRITTEN = "telepathy"
 # Pipeline, workers, layout.
 ARMS = [
     ("arrays", 0, "channels_last"),
     ("arrays", 0, "channels_first"),
+    ("resize", 0, "channels_first"),
     ("generator", 0, "channels_last"),
     ("generator", 0, "channels_first"),
     ("threads", 1, "channels_last"),
@@ -40,7 +42,7 @@ def images() -> tuple[np.ndarray, np.ndarray]:
 
 
 def trial(framework: str, pipeline: str, workers: int, layout: str):
-    from trainspeed.core.trial import Trial
+    from trainspeed.core.trial import PLAIN_PIPELINES, Trial
 
     return Trial(
         framework=framework,
@@ -53,7 +55,7 @@ def trial(framework: str, pipeline: str, workers: int, layout: str):
         pipeline=pipeline,
         workers=workers,
         queue=4,
-        augment=pipeline != "arrays",
+        augment=pipeline not in PLAIN_PIPELINES,
         seed=3,
     )
 
@@ -179,6 +181,17 @@ def compiled_in_model() -> str:
     return f"compiled: {model.jit_compile}"
 
 
+def refusal(take) -> str:
+    """Return what taking batches of a pipeline that nobody has written says."""
+    a_trial = trial("tensorflow", "generator", 0, "channels_last")
+    object.__setattr__(a_trial, "pipeline", UNWRITTEN)  # as if it were one of the names
+    try:
+        take(a_trial)
+    except NotImplementedError as problem:
+        return str(problem)
+    return ""
+
+
 def main(framework: str, out: str) -> None:
     take = torch_batches if framework == "torch" else keras_batches
     found = {}
@@ -187,6 +200,7 @@ def main(framework: str, out: str) -> None:
             continue
         for name, value in take(trial(framework, *arm)).items():
             found["/".join(map(str, (*arm, name)))] = value
+    found["refusal"] = np.array(refusal(take))
     found["left"] = np.array([" ".join(child.cmdline()) for child in workers()], dtype=str)
     if framework != "torch":
         found["own libraries"] = np.array(framework_libraries(psutil.Process()))

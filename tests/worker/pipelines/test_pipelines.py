@@ -7,9 +7,9 @@ import psutil
 import pytest
 from scipy import stats
 
-from probes.pipeline_probe import ARMS, BATCH, COLUMN, COUNT, EPOCHS, HEIGHT, ROW, WIDTH, images
+from probes.pipeline_probe import ARMS, BATCH, COLUMN, COUNT, EPOCHS, HEIGHT, ROW, UNWRITTEN, WIDTH, images
 from trainspeed.core.run import Status
-from trainspeed.core.trial import FRAMEWORKS
+from trainspeed.core.trial import FRAMEWORKS, PIPELINES, PLAIN_PIPELINES
 from trainspeed.worker.data.augmentation import FLIP_PROBABILITY, SHIFT_SHARE, draw_augmentation, moved
 
 STEPS = COUNT // BATCH
@@ -21,7 +21,7 @@ ALL = [
     for arm in ARMS
     if arm[0] != "tf_data" or framework == "tensorflow"
 ]
-AUGMENTED = [arm for arm in ALL if arm[1] != "arrays"]
+AUGMENTED = [arm for arm in ALL if arm[1] not in PLAIN_PIPELINES]
 IN_KERAS = [arm for arm in ALL if arm[0] != "torch"]
 END_S = 30
 
@@ -49,6 +49,18 @@ def draws(x: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     at = light.sum(1) @ np.arange(WIDTH)
     mirrored = at > WIDTH / 2
     return light.sum(2) @ np.arange(HEIGHT) - ROW, np.where(mirrored, WIDTH - 1 - at, at) - COLUMN, mirrored
+
+
+def test_every_pipeline_has_an_arm():
+    assert {arm[0] for arm in ARMS} == {*PIPELINES}, "add it to tests/probes/pipeline_probe.py:ARMS"
+
+
+@pytest.mark.parametrize("framework", FRAMEWORKS)
+def test_a_name_without_a_pipeline_is_refused(outputs, framework):
+    """Else it would be fed by another one, and shown under that name."""
+    assert str(of(outputs, framework, "refusal")).startswith(
+        f"no pipeline '{UNWRITTEN}' in worker/pipelines/"
+    )
 
 
 @pytest.mark.parametrize("arm", ALL)
@@ -89,7 +101,7 @@ def test_labels_stay_with_their_images(outputs, arm):
     np.testing.assert_array_equal(numbers.round(), of(outputs, *arm, "y"))
 
 
-@pytest.mark.parametrize("arm", [arm for arm in ALL if arm[1] == "arrays"])
+@pytest.mark.parametrize("arm", [arm for arm in ALL if arm[1] in PLAIN_PIPELINES])
 def test_without_augmentation_the_images_are_as_they_were(outputs, arm):
     x, _ = images()
 

@@ -36,6 +36,7 @@ def feed(trial: Trial, x: np.ndarray, y: np.ndarray, **options: Any) -> dict[str
         options: Of `tensorflow_data.with_levers`.
     Raises:
         Unsupported: The pipeline needs TensorFlow, or has none of tf.data's options.
+        NotImplementedError: The pipeline has a name, and is not written here.
     """
     if trial.pipeline == "tf_data" and not _on_tensorflow():
         raise Unsupported("pipeline 'tf_data' needs Keras on TensorFlow")
@@ -46,6 +47,8 @@ def feed(trial: Trial, x: np.ndarray, y: np.ndarray, **options: Any) -> dict[str
                 f"pipeline {trial.pipeline!r} is Keras's own, without tf.data's {', '.join(options)}"
             )
         return {"x": WORKER_FEEDS[trial.pipeline](trial, batches), "shuffle": False}
+    if trial.pipeline not in (*PLAIN, "generator", "tf_data"):
+        raise NotImplementedError(f"no pipeline {trial.pipeline!r} in worker/pipelines/keras_pipelines.py")
     if _on_tensorflow():
         return {"x": _tf_data(trial, batches, options), "steps_per_epoch": batches.steps, "shuffle": False}
     if trial.pipeline in PLAIN:

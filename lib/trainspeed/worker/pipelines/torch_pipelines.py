@@ -19,7 +19,7 @@ from torch.utils.data import DataLoader, Dataset
 from trainspeed.core.trial import Trial
 from trainspeed.sensors.processes import die_with_parent, use_all_cores
 from trainspeed.worker.data.augmentation import FLIP_PROBABILITY, SHIFT_SHARE
-from trainspeed.worker.pipelines.batches import Batches, batches_of
+from trainspeed.worker.pipelines.batches import PLAIN, Batches, batches_of
 from trainspeed.worker.pipelines.made_by import Here, MadeBy
 from trainspeed.worker.pipelines.shared_memory import check_shared_memory
 
@@ -51,6 +51,8 @@ def loader(
             is made in the training thread stays as it is: pinning it there can take longer than it gains.
             Source: https://docs.pytorch.org/tutorials/intermediate/pinmem_nonblock.html
         options: Further keyword arguments of the `DataLoader` of worker processes.
+    Raises:
+        NotImplementedError: The pipeline has a name, and is not written here.
     """
     last = trial.layout == "channels_last"
     batches = batches_of(trial, x, y, rank=rank, ranks=ranks)
@@ -60,7 +62,9 @@ def loader(
     if trial.pipeline == "processes":
         check_shared_memory()
         return _Processes(tensors, trial.workers, trial.queue, pin=pin, **options)
-    return Loader(tensors)
+    if trial.pipeline in (*PLAIN, "generator"):
+        return Loader(tensors)
+    raise NotImplementedError(f"no pipeline {trial.pipeline!r} in worker/pipelines/torch_pipelines.py")
 
 
 def augment_on_device(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
