@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from trainspeed.core.probe import Probe
+from trainspeed.core.probe import PROBES, Probe
 from trainspeed.core.run import Run, Status
 from trainspeed.core.runs import RunSet
 from trainspeed.judge.check_list import all_checks, checks_sentence, faults, open_sentences, reasons, summary
@@ -32,6 +32,16 @@ def lines(*runs, find=lambda values: Finding(measured="1 s", outcome=CheckOutcom
 )
 def test_an_interval_decides_and_noise_leaves_it_open(values, outcome):
     assert within(values, 0.99, 1.01)[0] is outcome
+
+
+@pytest.mark.parametrize("probe", PROBES)
+def test_every_probe_is_read_by_a_line(probe):
+    """One that nobody reads would be measured, and never shown."""
+    trial = Probe(framework="torch", name=probe)
+    crashed = Run(
+        session="s", study="check", trial=trial, block=0, status=Status.CRASHED, reason="for a test"
+    )
+    assert all_checks(RunSet((crashed,))), f"name what reads {probe!r} in judge/check_list.py:LINES"
 
 
 def test_there_is_a_line_for_each_framework_in_their_usual_order():
