@@ -8,8 +8,10 @@ import pytest
 from tiny_notebooks import code, text
 from trainspeed.core.page_order import Part, page_order, parts_of
 from trainspeed.core.paths import ROOT
+from trainspeed.report import export, parameters
 
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
+TAGS = {*Part, parameters.TAG, export.REMOVED_CELL_TAG, export.REMOVED_INPUT_TAG}
 A, E, P = Part.ANSWER, Part.EVIDENCE, Part.APPENDIX
 
 
@@ -67,6 +69,14 @@ def test_sources_as_they_are_saved_are_read_too():
         {"cell_type": "code", "source": ["x"]},
     ]
     assert parts_of(saved) == [P, P]
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_every_tag_is_one_that_is_read(path: Path):
+    """One that is misspelt does nothing, and says nothing."""
+    named = {tag for cell in nbformat.read(path, 4).cells for tag in cell.metadata.get("tags", [])}
+
+    assert named <= TAGS, f"known tags: {', '.join(sorted(TAGS))}"
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)

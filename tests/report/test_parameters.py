@@ -25,11 +25,11 @@ def folder(tmp_path):
     return tmp_path
 
 
-def notebook_with(folder, parameters):
-    """Replace layout's parameters cell."""
+def notebook_with(folder, parameters, tag="parameters"):
+    """Replace layout's cells by one with this tag."""
     import nbformat
 
-    cell = code(parameters, "parameters")
+    cell = code(parameters, tag)
     nbformat.write(nbformat.v4.new_notebook(cells=[cell]), folder / "layout.ipynb")
 
 
@@ -47,6 +47,15 @@ def test_reads_name_type_default_and_help(folder):
     assert (found["blocks"].kind, found["blocks"].default) == ("int", 6)
     assert found["blocks"].help == "repeats; 6 = enough"
     assert (found["batch_sizes"].kind, found["batch_sizes"].items) == ("list", "int")
+
+
+def test_of_a_notebook_without_parameters_the_tag_is_named(folder):
+    notebook_with(folder, "blocks: int = 6", tag="parameter")
+
+    with pytest.raises(
+        UserError, match=r"layout: unknown parameter 'blocks': .* no cell with the tag 'parameters'"
+    ):
+        from_yaml(folder, "layout: {blocks: 8}")
 
 
 def test_a_file_wins_over_the_preset_and_the_preset_over_the_default(folder):

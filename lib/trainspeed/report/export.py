@@ -35,6 +35,7 @@ TEMPLATES = Path(__file__).parent / "templates"
 POLICY = "default-src 'none'; img-src data:; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
 WIDGET = "application/vnd.jupyter.widget-view+json"
 REMOVED_CELL_TAG = "remove_cell"  # the tag of a cell that stays in the notebook, and not in the page
+REMOVED_INPUT_TAG = "remove_input"  # the tag of one whose outputs alone are in the page
 # Characters that nobody can see: they steer a terminal, or turn the direction of what follows.
 UNSEEN = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ufeff]")
 CODE = re.compile(r"(```.*?```|~~~.*?~~~|``.*?``|`[^`\n]*`)", re.DOTALL)
@@ -116,7 +117,7 @@ class _Exporter(HTMLExporter):
         config.HTMLExporter.exclude_input_prompt = config.HTMLExporter.exclude_output_prompt = True
         config.CoalesceStreamsPreprocessor.enabled = config.TagRemovePreprocessor.enabled = True
         config.TagRemovePreprocessor.remove_cell_tags = {REMOVED_CELL_TAG}
-        config.TagRemovePreprocessor.remove_input_tags = {"remove_input"}
+        config.TagRemovePreprocessor.remove_input_tags = {REMOVED_INPUT_TAG}
         config.TagRemovePreprocessor.remove_all_outputs_tags = {"remove_output"}
         super().__init__(config=config)
 

@@ -187,6 +187,10 @@ def _read_yaml(given: Path | str) -> dict[str, Any]:
 def check_parameters(notebook: str, known: Mapping[str, Parameter], values: Mapping[str, Any]) -> None:
     """Raise a UserError unless every value names a parameter and has its type."""
     for name, value in values.items():
+        if not known:
+            raise UserError(
+                f"{notebook}: unknown parameter {name!r}: it has none, as no cell with the tag {TAG!r} sets any"
+            )
         if name not in known:
             raise UserError(f"{notebook}: unknown parameter {name!r}{suggest(str(name), known)}")
         if problem := _problem(known[name], value):
