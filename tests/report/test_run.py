@@ -29,7 +29,7 @@ def test_runs_every_notebook_with_the_presets_parameters_and_the_summary_last(ke
     assert line["parameters"]["layout"] == parameters
     assert line["notebooks"] == ["amp", "layout", "summary"]
     asked = {"session", "preset", "notebooks", "parameters", "started_at", "version"}
-    assert set(line) == asked | {"budget_s", "weights", "reserved_s"}
+    assert set(line) == asked | {"budget_s", "weights", "reserved_s", "chosen_preset", "own"}
     printed = capsys.readouterr().out
     for path in ("layout.ipynb", "layout.html", "summary.ipynb", "index.html"):
         assert (out / path).exists() and f"out/{path}\n" in printed
