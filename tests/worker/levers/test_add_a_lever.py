@@ -38,4 +38,4 @@ def test_a_run_without_it_has_nothing_in_effect(found):
 
 
 def test_an_entry_without_a_hook_does_nothing_and_says_so(found):
-    assert found["without a hook"] == "torch has no lever weight_decay"
+    assert found["without a hook"] == "weight_decay: it has no hook in worker/levers/ for torch"

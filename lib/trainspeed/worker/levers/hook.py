@@ -51,12 +51,12 @@ class Levers:
     Args:
         hooks: Of the framework.
     Raises:
-        Unsupported: The framework has no hook for one of them.
+        Unsupported: One of them has no hook in the framework's table.
     """
 
     def __init__(self, trial: Trial, hooks: Mapping[str, Hook]) -> None:
         if lacking := [name for name, _ in trial.levers if name not in hooks]:
-            raise Unsupported(f"{trial.framework} has no lever {', '.join(lacking)}")
+            raise Unsupported(f"{', '.join(lacking)}: it has no hook in worker/levers/ for {trial.framework}")
         self._trial = trial
         self._of_trial = [(value, hooks[name]) for name, value in trial.levers]
         self._names = [name for name, _ in trial.levers]
