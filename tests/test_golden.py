@@ -1,6 +1,6 @@
 """The recorded report, drawn again: its verdicts and what its pages say, compared with what is committed.
 
-A sentence that is meant to change is changed in `tests/golden` too: `pytest tests/test_golden.py --update-golden`.
+A sentence that is meant to change is changed in `tests/golden` too: with `--update-golden`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""`docs/levers.md` lists the registry; `pytest tests/core/levers/test_listing.py --update-golden` writes it anew."""
+"""`docs/levers.md` lists the registry; with `--update-golden` it is written anew."""
 
 from trainspeed.core.format import NAMES
 from trainspeed.core.levers.lever import Lever, LeverKind, Numbers
@@ -6,6 +6,7 @@ from trainspeed.core.levers.registry import LEVERS
 from trainspeed.core.paths import ROOT
 from trainspeed.search.switch import FOLLOWING
 
+WRITE = ".venv/bin/python -m pytest tests/core/levers/test_listing.py --update-golden"
 PAGE = ROOT / "docs/levers.md"
 HEAD = """# The levers
 
@@ -61,7 +62,7 @@ def _where(lever: Lever) -> str:
 def test_the_list_of_levers_is_that_of_the_registry(request):
     if request.config.getoption("--update-golden"):
         PAGE.write_text(listing(), encoding="utf-8")
-    assert PAGE.read_text(encoding="utf-8") == listing()
+    assert PAGE.read_text(encoding="utf-8") == listing(), f"to write the list anew: {WRITE}"
 
 
 def test_every_lever_that_can_be_named_has_one_row():
