@@ -2,7 +2,10 @@ import re
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+import pytest
+
 from trainspeed.conduct.context import Context, current, new_id
+from trainspeed.core.errors import UserError
 from trainspeed.core.paths import ROOT
 from trainspeed.report.jupyter_kernel import kernel_environment
 
@@ -29,6 +32,7 @@ EVERYTHING = Context(
     node="a10g-1",
     hands=2,
     last=True,
+    notebook="batch",
 )
 
 
@@ -51,6 +55,20 @@ def test_no_kernel_inherits_what_was_told_to_another(tmp_path, monkeypatch):
 def test_an_empty_variable_is_as_good_as_none():
     session = current(dict.fromkeys(EVERYTHING.environment(), ""))
     assert session == Context(id=session.id, out=ROOT / "outputs", by_hand=True)
+
+
+def test_a_report_measures_a_study_under_the_name_of_its_notebook():
+    """Under another one its page would have no runs, and the front page none of its verdicts."""
+    assert EVERYTHING.for_study("batch") is EVERYTHING
+    with pytest.raises(
+        UserError, match=r"^study 'bach' must have the name of its notebook: measure\('batch', …\)\.$"
+    ):
+        EVERYTHING.for_study("bach")
+
+
+def test_a_reader_may_save_a_notebook_under_another_name():
+    by_hand = current({})
+    assert by_hand.for_study("batch") is by_hand
 
 
 def test_ids_sort_by_time_and_two_at_once_differ():

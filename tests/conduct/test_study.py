@@ -180,6 +180,13 @@ def test_a_timeout_of_nothing_is_refused_before_anything_runs(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
+def test_a_name_that_is_not_the_notebooks_is_refused_before_anything_runs(tmp_path):
+    with pytest.raises(UserError, match=r"study 'layout' must have the name of its notebook"):
+        run_study(Context(id="s1", out=tmp_path, notebook="batch"))
+
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_resuming_measures_what_is_missing_and_what_took_turns_with_it(whole, tmp_path):
     """A crash is tried again; of groups of which every arm ended well none is."""
     kept = [run for run in whole.runs if run.label != "A again"][:-3]

@@ -48,6 +48,12 @@ def test_the_front_page_is_told_what_became_of_each_notebook(kernels, folder, ou
     }
 
 
+def test_each_notebook_is_told_its_own_name(kernels, folder, out):
+    report(out=out, folder=folder)
+
+    assert kernels.names == [environment["TRAINSPEED_NOTEBOOK"] for _, _, environment in kernels.calls]
+
+
 def test_after_a_failure_the_front_page_measures_but_says_that_the_report_is_not_complete(
     kernels, folder, out, index
 ):

@@ -22,6 +22,7 @@ def test_runs_every_notebook_with_the_presets_parameters_and_the_summary_last(ke
     assert Path(environment.pop("TRAINSPEED_WORKERS")).is_absolute()
     assert environment == {
         "TRAINSPEED_LAST": "1",  # without a limit it leaves no time to others
+        "TRAINSPEED_NOTEBOOK": "layout",
         "TRAINSPEED_REPORT": "1",
         "TRAINSPEED_OUT": str(out),
         "TRAINSPEED_SESSION": line["session"],

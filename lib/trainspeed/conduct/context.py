@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from trainspeed.core.coverage import read_coverage
-from trainspeed.core.errors import UserError
+from trainspeed.core.errors import NAME_FORM, UserError
 from trainspeed.core.ledger import Ledger
 from trainspeed.core.paths import ROOT
 from trainspeed.core.runs import Measured, RunSet
@@ -36,6 +36,7 @@ VARIABLES = {
     "hands": "TRAINSPEED_HANDS",
     "worker_pool": "TRAINSPEED_WORKERS",
     "last": "TRAINSPEED_LAST",
+    "notebook": "TRAINSPEED_NOTEBOOK",
 }
 TWINS_VARIABLE = "TRAINSPEED_TWINS"  # tells a report within a fleet which equal nodes help it
 
@@ -56,6 +57,8 @@ class Context:
         hands: How many equal nodes a plan counts on, this one among them; None: on those that are there.
         worker_pool: Socket of the pool that keeps the report's workers; None: each study has its own.
         last: Whether nothing else of the report measures after it, so that nobody can use what it leaves of the time.
+        notebook: Name of the notebook that a report runs; None where it measures without one, and where a reader runs
+            it, who may have saved it under another name.
         by_hand: Whether a reader runs the notebook, in JupyterLab: it may be interrupted and run again.
     """
 
@@ -71,7 +74,19 @@ class Context:
     hands: int | None = None
     worker_pool: Path | None = None
     last: bool = False
+    notebook: str | None = None
     by_hand: bool = False
+
+    def for_study(self, study: str) -> Context:
+        """Return the context for a study to be measured in, or drawn.
+
+        Raises:
+            UserError: A report runs a notebook of another name: under this one it would find no runs, nor any verdict.
+        """
+        if self.notebook not in (None, study):
+            rule = f"must have the name of its notebook: measure({self.notebook!r}, …)."
+            raise UserError("study", study, rule, form=NAME_FORM)
+        return self
 
     def environment(self) -> dict[str, str]:
         """Return the variables with which a kernel runs its notebook in this context."""
@@ -119,6 +134,7 @@ def current(environment: Mapping[str, str] = os.environ) -> Context:
         hands=int(given["hands"]) if given["hands"] else None,
         worker_pool=Path(given["worker_pool"]) if given["worker_pool"] else None,
         last=bool(given["last"]),
+        notebook=given["notebook"] or None,
         by_hand=not any(text for name, text in given.items() if name != "out"),
     )
 

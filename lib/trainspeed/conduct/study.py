@@ -77,7 +77,7 @@ def measure(
         UserError: Something that was asked for cannot be done; nothing was measured.
         PlanOnly: Only the plan was asked for, and has been written.
     """
-    context = context or current()
+    context = (context or current()).for_study(study)
     least = {"timeout_s": (timeout_s, 0), "interval_s": (interval_s, MIN_INTERVAL_S), "turn_s": (turn_s, 0)}
     for name, (seconds, fewest) in least.items():
         if not seconds > 0 or seconds < fewest:

@@ -90,7 +90,7 @@ def ask_for_plans(
         for name in names:
             file = Path(scratch) / f"{name}.json"
             context = Context(id="", out=out, plan_to=file, in_report=True, user_models=models, hands=hands)
-            environment = context.environment()
+            environment = replace(context, notebook=name).environment()
             source = folder / f"{name}.ipynb"
             ends.append(NotebookRun(source, values[name], environment, interruption, planning=True).run())
             if (plan := read_plan(file)) is not None:

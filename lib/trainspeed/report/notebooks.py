@@ -182,12 +182,13 @@ class ReportRun:
 
     def _executed(self, job: NotebookJob, interruption: Interruption) -> NotebookResult:
         metadata = {"session": job.context.id, "preset": job.preset, "rendered": job.rendered}
+        context = replace(job.context, notebook=job.notebook or job.name)
         return execute(
             self._folder / job.file,
             self._out,
             job.parameters,
             name=job.name,
-            environment={**job.context.environment(), **job.variables},
+            environment={**context.environment(), **job.variables},
             interruption=interruption,
             scrub=self._scrub,
             metadata={**metadata, "version": version("trainspeed")},
