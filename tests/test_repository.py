@@ -6,9 +6,9 @@ import re
 
 import pytest
 
+from cell_rules import broken_rule, imports_only, lines_of
 from trainspeed.core.paths import ROOT
 
-CELL_LINES = 6
 LONGEST = 300  # lines: one subject fits
 MODULES = sorted((ROOT / "lib/trainspeed").rglob("*.py"))
 OTHERS = [path for folder in ("benchmarks", "tests") for path in sorted((ROOT / folder).rglob("*.py"))]
@@ -21,20 +21,6 @@ def name(path):
 
 def too_long(text):
     return len(text.splitlines()) > LONGEST
-
-
-def lines_of(source):
-    """Return how many lines a cell has, one list of arguments apart."""
-    calls = [node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Call)]
-    arguments = max((call.end_lineno - call.lineno - 1 for call in calls), default=0)
-    return len(source.splitlines()) - max(arguments, 0)
-
-
-def imports_only(source):
-    """Whether a cell imports, and sets the theme of what it imported."""
-    allowed = (ast.Import, ast.ImportFrom, ast.Expr)
-    body = ast.parse(source).body
-    return isinstance(body[0], ast.Import | ast.ImportFrom) and all(isinstance(one, allowed) for one in body)
 
 
 def outputs(notebook):
@@ -73,16 +59,11 @@ def test_no_two_cells_of_a_notebook_have_one_id(path):
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=name)
-def test_a_notebook_defines_no_function_and_installs_nothing(path):
-    """Those are in lib/: the notebook is a report."""
-    for cell in json.loads(path.read_text())["cells"]:
-        source = "".join(cell["source"])
-        if cell["cell_type"] == "code":
-            assert not re.search(r"^\s*(def |class |async def |[!%]|pip )", source, flags=re.MULTILINE), (
-                source
-            )
-            free = "parameters" in cell["metadata"].get("tags", ()) or imports_only(source)
-            assert free or lines_of(source) <= CELL_LINES, source
+def test_a_notebook_defines_no_function_and_has_short_cells(path):
+    """What is longer is in lib/: the notebook is a report."""
+    cells = [cell for cell in json.loads(path.read_text())["cells"] if cell["cell_type"] == "code"]
+    broken = [broken_rule("".join(cell["source"]), cell["metadata"].get("tags", ())) for cell in cells]
+    assert not any(broken), "\n\n".join(filter(None, broken))
 
 
 def test_there_is_something_to_check():
@@ -93,6 +74,8 @@ def test_there_is_something_to_check():
 def test_the_checks_can_fail():
     assert lines_of("a = 1\n" * 7) == 7 and lines_of("plan(\n" + "    a=1,\n" * 9 + ")") == 2
     assert imports_only("import a\nset_theme()") and not imports_only("measure()")
+    assert "at most 6 lines" in broken_rule("a = 1\n" * 7) and "into lib/" in broken_rule("!pip install a")
+    assert broken_rule("a = 1\n" * 6) == broken_rule("a = 1\n" * 7, ["parameters"]) == ""
     assert too_long("line\n" * (LONGEST + 1))
     assert not too_long("line\n" * LONGEST)
     assert says_what_it_is_for('"""What it is."""') and says_what_it_is_for("")

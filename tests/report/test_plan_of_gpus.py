@@ -69,7 +69,9 @@ def planned(gpus: int, out: Path) -> Planned:
         for name in session.notebooks:
             patch.setenv("TRAINSPEED_PLAN", str(out / f"{name}.json"))
             patch.setenv("TRAINSPEED_OUT", str(out))
-            own[name] = _variables_at_plan(name, session.parameters[name])["plan"]
+            variables = _variables_at_plan(name, session.parameters[name])
+            assert "plan" in variables, f"{name}.ipynb: what is to be measured is in the variable `plan`"
+            own[name] = variables["plan"]
             plans[name] = read_plan(out / f"{name}.json")
     return Planned(weighed(session, plans), plans, own)
 

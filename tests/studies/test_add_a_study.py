@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from bs4 import BeautifulSoup
 
+from cell_rules import broken_rule
 from page_text import read_page
 from smoke_report import ADDED, cells_to_add, runs_of
 from trainspeed.conduct.machine import find_interpreter
@@ -17,11 +18,15 @@ pytestmark = [
 
 
 def test_the_recipe_is_a_notebook_with_parameters_a_run_and_verdicts():
-    parameters, plan, run, shown, recorded = cells_to_add()
+    parameters, _, plan, run, _, shown, recorded = cells_to_add()
 
-    assert "blocks: int" in parameters and "TrialSet(" in plan and "measure(" in run
+    assert "blocks: int" in parameters and "plan = Plan(" in plan and f'measure("{ADDED}", plan' in run
     assert "sections.speedups" in shown and "notebook.record" in recorded
-    assert all(len(cell.splitlines()) <= 10 for cell in (run, shown, recorded))
+
+
+def test_its_cells_keep_to_the_rules_of_the_repository():
+    broken = [broken_rule(cell) for cell in cells_to_add()[1:]]
+    assert not any(broken), "\n\n".join(filter(None, broken))
 
 
 def test_its_runs_are_in_the_ledger_under_its_name(smoke_report):
