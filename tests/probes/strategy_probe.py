@@ -14,6 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
+from trainspeed.core import optimizers
 from trainspeed.core.trial import STRATEGIES, Trial
 from trainspeed.worker import backends, hyperparameters
 from trainspeed.worker.data import sets
@@ -90,9 +91,7 @@ def arm(framework: str, strategy: str, devices: int, out: Path) -> None:
     backend = backends.load_backend(backends.MODULES[framework])
     for name in ("torch_parts", "keras_training"):
         if module := sys.modules.get(f"trainspeed.worker.backends.{name}"):
-            module.recipe = lambda model: hyperparameters.Recipe(
-                optimizer="sgd", learning_rate=0.05, momentum=0.9
-            )
+            module.recipe = lambda model: optimizers.Recipe(optimizer="sgd", learning_rate=0.05, momentum=0.9)
     if framework == "torch":
         watch_ranks()
     images = sets.load_data_set("digits", SIZE)

@@ -22,8 +22,8 @@ import torch
 import torch._inductor.compile_fx  # takes seconds: once before the forks
 from torch._inductor import cudagraph_trees
 
+from trainspeed.core import optimizers
 from trainspeed.core.trial import Trial
-from trainspeed.worker import hyperparameters
 from trainspeed.worker.backends import torch_parts
 from trainspeed.worker.backends.torch_backend import BACKEND
 from trainspeed.worker.data.folds import images_of
@@ -86,7 +86,7 @@ def arm(fields: dict[str, Any]) -> dict[str, Any]:
     os.environ["TRAINSPEED_CPU_FLAGS"] = "avx512f avx512_bf16"  # a CPU without them computes it, too
     # Of a step of Adam along a gradient that is 0 but for rounding, rounding decides.
     torch_parts.recipe = lambda model: dataclasses.replace(
-        hyperparameters.recipe(model), **({} if model == "cnn_keras" else SGD)
+        optimizers.recipe(model), **({} if model == "cnn_keras" else SGD)
     )
     started = BACKEND.start(trial, images_of(trial), device="cpu", default_allocation=False)
     started.train(in_a_row(EPOCHS))

@@ -47,7 +47,11 @@ print("RIGHT", float(right))
 print("STEPS", int(keras.ops.convert_to_numpy(model.optimizer.iterations)))
 """
 RUN = {
-    "torch": {"precision": "bf16", "levers": (("optimizer", "fused"), ("python_gc", "off"))},
+    "torch": {
+        "model": "wrn28_1",
+        "precision": "bf16",
+        "levers": (("optimizer", "fused"), ("python_gc", "off")),
+    },
     "torch on two devices": {"strategy": "ddp", "pipeline": "threads", "augment": True, "compile": True},
     "torch by processes": {
         "layout": "channels_first",
@@ -67,7 +71,7 @@ RUN = {
         "augment": True,
         "levers": (("private_threads", "on"), ("onednn", "off"), ("progress_bar", "on")),
     },
-    "tensorflow by threads": {"pipeline": "threads", "augment": True},
+    "tensorflow by threads": {"model": "wrn28_1", "pipeline": "threads", "augment": True},
     "jax": {"compile": True, "levers": (("scan_steps", "8"),)},  # of which 15 steps are no multiple
     "jax on two devices": {"strategy": "data_parallel", "compile": True},
     "jax in the model": {

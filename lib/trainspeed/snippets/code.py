@@ -21,6 +21,7 @@ from trainspeed.core.markdown import escape, visible
 from trainspeed.core.trial import KERAS_POLICIES, STRICT, Trial
 from trainspeed.snippets.keras_lines import JAX, TENSORFLOW
 from trainspeed.snippets.lever_lines import LeverLines
+from trainspeed.snippets.optimizer_lines import optimizer_of
 from trainspeed.snippets.torch_lines import TORCH
 
 PASTED = {"torch": TORCH, "tensorflow": TENSORFLOW, "jax": JAX}
@@ -34,7 +35,11 @@ TORCH_DTYPES = {"fp16": "float16", "bf16": "bfloat16"}
 def _templates() -> Environment:
     loader = PackageLoader("trainspeed.snippets")
     templates = Environment(loader=loader, trim_blocks=True, lstrip_blocks=True, undefined=StrictUndefined)
-    templates.globals |= {"keras_policies": KERAS_POLICIES, "torch_dtypes": TORCH_DTYPES}
+    templates.globals |= {
+        "keras_policies": KERAS_POLICIES,
+        "torch_dtypes": TORCH_DTYPES,
+        "optimizer_of": optimizer_of,
+    }
     return templates
 
 

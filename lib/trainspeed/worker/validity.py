@@ -7,11 +7,11 @@ import math
 from trainspeed.core import user_model
 from trainspeed.core.format import counted
 from trainspeed.core.notes import AnyNote, LossNotFinite
+from trainspeed.core.optimizers import recipe
 from trainspeed.core.result import EffectivePrecision, precision_text
 from trainspeed.core.trial import Trial
 from trainspeed.worker.convolution.reference import WrongResult
 from trainspeed.worker.failures import Invalid, Unsupported
-from trainspeed.worker.hyperparameters import recipe
 from trainspeed.worker.precision import arithmetic_of
 
 SIXTEEN_BITS = {"fp16": "float16", "bf16": "bfloat16"}

@@ -3,8 +3,8 @@
 import pytest
 
 from probes.model_probe import FULL_SIZE, MODELS, UNBUILT
+from trainspeed.core.optimizers import recipe
 from trainspeed.core.trial import MODEL_NAMES, ZOO
-from trainspeed.worker.hyperparameters import recipe
 
 
 @pytest.mark.parametrize("model", MODEL_NAMES)

@@ -18,13 +18,13 @@ import numpy as np
 from trainspeed.core import user_model
 from trainspeed.core.levers.lever import OFF, ON
 from trainspeed.core.notes import ConvolutionsNotSeen
+from trainspeed.core.optimizers import ADAM_EPSILON, RMSPROP_RHO, recipe
 from trainspeed.core.phase import COMPUTE, FIT, INPUT
 from trainspeed.core.result import Inspection, Seen
 from trainspeed.core.trial import KERAS_POLICIES, SINGLE, Trial
 from trainspeed.worker.backends.base import Training
 from trainspeed.worker.data.sets import Images, epoch_of
 from trainspeed.worker.failures import Unsupported
-from trainspeed.worker.hyperparameters import ADAM_EPSILON, RMSPROP_RHO, recipe
 from trainspeed.worker.levers import keras_feeding
 from trainspeed.worker.levers.fields_seen import fields_seen
 from trainspeed.worker.levers.hook import Hook, Levers

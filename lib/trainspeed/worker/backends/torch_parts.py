@@ -15,9 +15,9 @@ from torch import nn
 from torch.nn import functional
 from torch.nn.parallel import DistributedDataParallel
 
+from trainspeed.core.optimizers import ADAM_EPSILON, RMSPROP_RHO, recipe
 from trainspeed.core.trial import SINGLE, Trial
 from trainspeed.worker.failures import Unsupported
-from trainspeed.worker.hyperparameters import ADAM_EPSILON, RMSPROP_RHO, recipe
 from trainspeed.worker.levers.hook import Levers
 from trainspeed.worker.models.compiled_inspect import Lowered
 
