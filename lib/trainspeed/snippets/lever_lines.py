@@ -58,6 +58,7 @@ KINDS = {
 }
 # Read as the program is loaded, before its first line: set where it is started.
 LOADED = ("LD_", "GLIBC_", "MALLOC_", "TCMALLOC_", "KMP_", "OMP_", "GOMP_")
+OF_FLAGS = ("XLA_FLAGS",)  # variables that hold several
 ONLY_TOGETHER = "; confirmed as a set"  # short, or paper breaks the line
 IN_TEMPLATE: Lines = {TEMPLATE: ""}  # the template itself has what such a lever changes
 
@@ -155,16 +156,13 @@ class LeverLines:
 
     @property
     def variables(self) -> list[str]:
-        """The lines that set what is read as the framework is imported; flags of one variable add up."""
+        """The lines that set what is read as the framework is imported; flags add to the reader's own."""
         found: list[str] = []
-        already: set[str] = set()
         for name, lines in self._lines.items():
             found += self.comments(name) if VARIABLES in lines else []
             for key, text in self._environment(name, loaded=False):
-                found.append(
-                    f'os.environ["{key}"] {f"+= {chr(34)} " if key in already else f"= {chr(34)}"}{text}"'
-                )
-                already.add(key)
+                own = f'os.environ.get("{key}", "") + " ' if key in OF_FLAGS else '"'
+                found.append(f'os.environ["{key}"] = {own}{text}"')
         return found
 
     @property
