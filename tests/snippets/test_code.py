@@ -21,7 +21,7 @@ from trainspeed.core.trial import (
 from trainspeed.report.anchors import name_headings
 from trainspeed.search.switch import DEFAULT_LAYOUT
 from trainspeed.snippets import code
-from trainspeed.snippets.code import changed_lines, program_anchor, program_blocks, program_of
+from trainspeed.snippets.code import program_anchor, program_blocks, program_of
 
 DEPRECATED = ("allow_tf32", "cuda.amp", "set_global_policy", "multi_gpu_model", "experimental.set_policy")
 
@@ -235,15 +235,6 @@ def test_ranks_of_ddp_share_the_images(nodes):
 def test_what_a_template_does_not_know_is_no_empty_code():
     with pytest.raises(LookupError, match="has no lines for library=cudnn, mode=eager"):
         code.lines("convolution", library="cudnn", mode="eager")
-
-
-@pytest.mark.parametrize("framework", ["torch", "tensorflow"])
-def test_a_line_of_which_the_comment_alone_is_another_one_is_none_to_paste(framework):
-    """The head of a function without its body would be no Python."""
-    lines = changed_lines(trial_of(framework, compile=True), trial_of(framework))
-
-    assert any("compile" in line for line in lines)
-    assert not any(line.startswith(("def order", "whole =")) for line in lines)
 
 
 def test_what_is_on_a_gpu_is_gathered_by_indices_that_are_there():

@@ -153,6 +153,7 @@ def test_a_variable_is_set_before_the_framework_is_imported(monkeypatch):
 
     assert 0 < program.index('os.environ["XLA_FLAGS"] = os.environ') < program.index("import torch")
     assert program.index("import os\n") < program.index("os.environ[")
+    assert "# Set before torch is imported: later it does nothing.\n# made-up lever" in program
 
 
 def test_flags_of_one_variable_add_up_and_keep_those_of_the_reader(monkeypatch):

@@ -6,8 +6,6 @@ Makes text from `templates` and knows no framework. The first comment of a progr
 
 from __future__ import annotations
 
-import difflib
-import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cache
 from typing import Any
@@ -19,6 +17,7 @@ from trainspeed.core.format import DEFAULT_PRECISION, NAMES
 from trainspeed.core.levers.registry import is_switched
 from trainspeed.core.markdown import escape, visible
 from trainspeed.core.trial import KERAS_POLICIES, STRICT, Trial
+from trainspeed.snippets.changes import changed
 from trainspeed.snippets.keras_lines import JAX, TENSORFLOW
 from trainspeed.snippets.lever_lines import LeverLines
 from trainspeed.snippets.optimizer_lines import optimizer_of
@@ -26,7 +25,6 @@ from trainspeed.snippets.torch_lines import TORCH
 
 PASTED = {"torch": TORCH, "tensorflow": TENSORFLOW, "jax": JAX}
 KERAS = {"tensorflow": "Keras on TensorFlow", "jax": "Keras on JAX"}
-TRAILING_COMMENT = re.compile(r"(?<=\S)  #.*$")
 NOTHING_SAID: Mapping[Trial, Collection[str]] = {}
 TORCH_DTYPES = {"fp16": "float16", "bf16": "bfloat16"}
 
@@ -81,17 +79,12 @@ def program_of(trial: Trial, plain: Trial | None = None, confirmed: Collection[s
 
 
 def changed_lines(trial: Trial, plain: Trial, confirmed: Collection[str] | None = None) -> list[str]:
-    """Return the lines of a trial's program that the plain one's has not, in their order, with their comments.
+    """Return the lines of a trial's program that the plain one's has not: see `changes.changed`.
 
     Raises:
         LookupError: A lever of the trial has no lines.
     """
-    before, after = (program_of(one, plain, confirmed).splitlines() for one in (plain, trial))
-    # A line whose comment alone is another one is no line to paste: its body may be the same.
-    told, pasted = ([TRAILING_COMMENT.sub("", line) for line in program] for program in (before, after))
-    steps = difflib.SequenceMatcher(a=told, b=pasted, autojunk=False).get_opcodes()
-    spans = [after[low:high] for kind, _, _, low, high in steps if kind in ("insert", "replace")]
-    return [line for span in spans for line in span if line]
+    return changed(*(program_of(one, plain, confirmed) for one in (plain, trial)))
 
 
 def program_blocks(

@@ -59,6 +59,8 @@ KINDS = {
 # Read as the program is loaded, before its first line: set where it is started.
 LOADED = ("LD_", "GLIBC_", "MALLOC_", "TCMALLOC_", "KMP_", "OMP_", "GOMP_")
 OF_FLAGS = ("XLA_FLAGS",)  # variables that hold several
+BEFORE_IMPORT = "# Set before {} imported: later it does nothing."
+IMPORTED = {"torch": "torch is", "tensorflow": "TensorFlow and Keras are", "jax": "JAX and Keras are"}
 ONLY_TOGETHER = "; confirmed as a set"  # short, or paper breaks the line
 IN_TEMPLATE: Lines = {TEMPLATE: ""}  # the template itself has what such a lever changes
 
@@ -83,7 +85,7 @@ class LeverLines:
         plain: Trial | None = None,
         confirmed: Collection[str] | None = None,
     ) -> None:
-        self._confirmed = confirmed
+        self._confirmed, self._framework = confirmed, trial.framework
         without = plain.levers if plain else ()
         switched = (name for name, lever in LEVERS.items() if plain and lever.of_field)
         self._fields = {
@@ -163,7 +165,7 @@ class LeverLines:
             for key, text in self._environment(name, loaded=False):
                 own = f'os.environ.get("{key}", "") + " ' if key in OF_FLAGS else '"'
                 found.append(f'os.environ["{key}"] = {own}{text}"')
-        return found
+        return [BEFORE_IMPORT.format(IMPORTED[self._framework]), *found] if found else []
 
     @property
     def shell(self) -> str:
