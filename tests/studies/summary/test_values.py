@@ -46,9 +46,9 @@ def test_a_gain_has_the_size_that_the_headline_tells_and_its_lines():
     (gain,) = values_with(a_verdict(2.0), again=1.9).headline.gains
 
     assert verdict_of(gain.verdict).speedup == pytest.approx(1.9, rel=0.01)
-    code = [line for line in gain.lines if not line.lstrip().startswith("#")]
+    code = [line for line in gain.lines if line and not line.lstrip().startswith("#")]
     assert len(code) == 3 and all("channels_last" in line for line in code)
-    assert set(gain.lines) <= set(gain.program.splitlines())
+    assert set(code) <= set(gain.program.splitlines())
 
 
 def test_what_no_program_has_is_none_and_not_empty():

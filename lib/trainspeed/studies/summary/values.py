@@ -81,7 +81,7 @@ class GainValues(msgspec.Struct, kw_only=True):
 
     Attributes:
         verdict: An element of `verdicts.json`, of fresh blocks where these confirm it.
-        lines: What a plain program has not; None where there is no program to paste.
+        lines: What a plain program has not: see `snippets.changes`; None where there is no program to paste.
     """
 
     name: Text
