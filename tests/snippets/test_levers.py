@@ -197,6 +197,23 @@ def test_with_ddp_it_stands_before_torchrun():
 
 
 @pytest.mark.parametrize(
+    ("framework", "levers", "command"),
+    [
+        ("jax", ("threads=half", "allocator=jemalloc"), "taskset -c 0-$(($(nproc) / 2 - 1)) "),
+        ("jax", ("threads=one", "huge_pages=on"), "taskset -c 0 "),
+        ("torch", ("threads=all", "thread_placement=close"), "OMP_PROC_BIND=close OMP_PLACES=cores "),
+    ],
+)
+def test_a_program_is_started_by_one_command(framework, levers, command):
+    """Two would exclude each other."""
+    program = program_of(trial_of(framework, levers=levers))
+
+    assert program.count("python train.py") == 1
+    (start,) = [line for line in program.splitlines() if line.endswith(f"{command}python train.py")]
+    assert ("env -u OMP_NUM_THREADS -u MKL_NUM_THREADS " in start) is (framework == "torch")
+
+
+@pytest.mark.parametrize(
     ("kind", "said"),
     [(LeverKind.BRAKE, "a brake: remove it"), (LeverKind.ALREADY_ON, "without this it is on")],
 )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from trainspeed.core.trial import Trial
 from trainspeed.snippets.lever_lines import THRESHOLDS, Lines, Pasted, in_template, same_lines
 
@@ -10,12 +12,12 @@ THREADS |= {"half": ("max(1, len(os.sched_getaffinity(0)) // 2)", "")}
 TF_THREADS = """\
 tf.config.threading.set_intra_op_parallelism_threads({0}){1}
 tf.config.threading.set_inter_op_parallelism_threads({0})"""
-JAX_THREADS = {
-    "all": "# XLA takes the cores that the process may run on. Start it without taskset: python train.py",
-    "half": "# XLA takes the cores that the process may run on. Start it with: "
-    "taskset -c 0-$(($(nproc) / 2 - 1)) python train.py",
-    "one": "# XLA takes the cores that the process may run on. Start it with: taskset -c 0 python train.py",
-    "as_set": "# XLA takes as many threads as NPROC says.",
+OF_XLA = "# XLA takes the cores that the process may run on"
+JAX_THREADS: Mapping[str, Lines] = {
+    "all": {"shell": f"{OF_XLA}: start it without taskset.", "unset": "NPROC"},
+    "half": {"shell": f"{OF_XLA}.", "prefix": "taskset -c 0-$(($(nproc) / 2 - 1))"},
+    "one": {"shell": f"{OF_XLA}.", "prefix": "taskset -c 0"},
+    "as_set": {"flags": "# XLA takes as many threads as NPROC says."},
 }
 READ_LOSS = (
     'read_loss = keras.callbacks.LambdaCallback(on_train_batch_end=lambda _, logs: print(logs["loss"]))'
@@ -96,7 +98,7 @@ TENSORFLOW: Pasted = {
 }
 JAX: Pasted = {
     **KERAS,
-    "threads": lambda value, _: {"flags": JAX_THREADS[value]},
+    "threads": lambda value, _: JAX_THREADS[value],
     "async_dispatch": same_lines(flags='jax.config.update("jax_cpu_enable_async_dispatch", False)'),
     "donation": same_lines(before_fit=UNDONATED),
     "scan_steps": _scan_steps,

@@ -22,6 +22,8 @@ Pasted = Mapping[str, Callable[[str, Trial], Lines]]  # lever -> (value, trial) 
 
 # The places of lines in a program, from top to bottom, and of calls with further keyword arguments.
 VARIABLES, SHELL, TEMPLATE = "variables", "shell", "template"
+# Of the command that starts the program: a command before it, and the variables that it is started without.
+PREFIX, UNSET = "prefix", "unset"
 PLACES = (
     VARIABLES,
     SHELL,
@@ -169,14 +171,18 @@ class LeverLines:
 
     @property
     def shell(self) -> str:
-        """What stands before the command that starts the program: "NAME=value ", or "env -u NAME " to take one away."""
+        """What stands before the command that starts the program, such as "env -u NAME OTHER=value taskset -c 0 "."""
         loaded: dict[str, list[str]] = {}
-        for name in self._lines:
+        for name, lines in self._lines.items():
             for key, text in self._environment(name, loaded=True):
                 loaded.setdefault(key, []).append(text)
+            for key in lines.get(UNSET, "").split():
+                loaded.setdefault(key, [])
         away = "".join(f"-u {key} " for key, texts in loaded.items() if not any(texts))
         given = ((key, " ".join(texts)) for key, texts in loaded.items() if any(texts))
-        return f"{away and 'env '}{away}" + "".join(f"{key}={shlex.quote(text)} " for key, text in given)
+        prefixes = (f"{lines[PREFIX]} " for lines in self._lines.values() if PREFIX in lines)
+        variables = "".join(f"{key}={shlex.quote(text)} " for key, text in given)
+        return f"{away and 'env '}{away}{variables}{''.join(prefixes)}"
 
     def _environment(self, name: str, *, loaded: bool) -> list[tuple[str, str]]:
         """Return the variables of a lever that are read as the program is loaded, or those that are read later."""

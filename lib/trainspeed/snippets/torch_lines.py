@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
+from trainspeed.core.levers.host import THREAD_VARIABLES
 from trainspeed.core.trial import Trial
 from trainspeed.snippets.lever_lines import IN_TEMPLATE, THRESHOLDS, Lines, Pasted, in_template, same_lines
 
@@ -44,11 +47,11 @@ def _scope(value: str, trial: Trial) -> Lines:
     return IN_TEMPLATE if value == "with_loss" else lines
 
 
-THREADS = {
-    "all": "# PyTorch takes all cores by itself. Start it with: env -u OMP_NUM_THREADS python train.py",
-    "half": "torch.set_num_threads(max(1, torch.get_num_threads() // 2))",
-    "one": "torch.set_num_threads(1)",
-    "as_set": "# PyTorch takes as many threads as OMP_NUM_THREADS or MKL_NUM_THREADS says.",
+THREADS: Mapping[str, Lines] = {
+    "all": {"shell": "# PyTorch takes all cores by itself.", "unset": " ".join(THREAD_VARIABLES["torch"])},
+    "half": {"flags": "torch.set_num_threads(max(1, torch.get_num_threads() // 2))"},
+    "one": {"flags": "torch.set_num_threads(1)"},
+    "as_set": {"flags": "# PyTorch takes as many threads as OMP_NUM_THREADS or MKL_NUM_THREADS says."},
 }
 TORCH: Pasted = {
     "optimizer": lambda value, _: {"optimizer": OPTIMIZERS[value]},
@@ -82,7 +85,7 @@ TORCH: Pasted = {
         "torch.use_deterministic_algorithms(True)\ntorch.backends.cudnn.benchmark = False",
     ),
     "activation_hooks": same_lines(model=HOOKED),
-    "threads": lambda value, _: {"flags": THREADS[value]},
+    "threads": lambda value, _: THREADS[value],
     "malloc_thresholds": THRESHOLDS,
     "python_gc": same_lines(
         modules="gc", loop="gc.collect()\ngc.disable()  # where memory grows: gc.collect() in each epoch"
