@@ -12,6 +12,7 @@ from program_text import YOURS, imported, trial_of, unknown_names
 from trainspeed.core.convolution import LIBRARIES
 from trainspeed.core.errors import UserError
 from trainspeed.core.trial import (
+    ACROSS_NODES,
     FRAMEWORKS,
     LAYOUTS,
     PIPELINES,
@@ -202,7 +203,7 @@ SETTINGS = [
         for x in LAYOUTS
         if x != DEFAULT_LAYOUT[f]
     ),
-    *(("strategy", {"framework": f, "strategy": s}) for f in FRAMEWORKS for s in STRATEGIES[f][1:]),
+    *(("strategy", {"trial": trial_of(f, strategy=s)}) for f in FRAMEWORKS for s in STRATEGIES[f][1:]),
     *(("precision", {"framework": f, "precision": p}) for f in FRAMEWORKS for p in PRECISIONS[1:]),
     *(
         ("convolution", {"library": name, "mode": mode})
@@ -220,15 +221,17 @@ def test_every_setting_has_lines_that_are_python(setting, values):
 @pytest.mark.parametrize("framework", FRAMEWORKS)
 def test_the_lines_of_a_strategy_import_what_they_use(framework):
     readers = {"model", "data", "batch_size", "epochs", "make_model", "NODE"}
-    for strategy, nodes in itertools.product(STRATEGIES[framework][1:], (1, 2)):
-        lines = code.lines("strategy", framework=framework, strategy=strategy, nodes=nodes)
+    arms = [(strategy, 1) for strategy in STRATEGIES[framework][1:]]
+    arms += [(strategy, 2) for strategy in ACROSS_NODES[framework]]
+    for strategy, nodes in arms:
+        lines = code.lines("strategy", trial=trial_of(framework, strategy=strategy, nodes=nodes))
         assert unknown_names(lines) <= readers, lines
 
 
 @pytest.mark.parametrize("nodes", [1, 2])
 def test_ranks_of_ddp_share_the_images(nodes):
     """Else each would train on all of them, and an epoch take as long as on one device."""
-    lines = code.lines("strategy", framework="torch", strategy="ddp", nodes=nodes)
+    lines = code.lines("strategy", trial=trial_of(strategy="ddp", nodes=nodes))
     assert "DistributedSampler" in lines and "batch_size // ranks" in lines
 
 

@@ -2,6 +2,8 @@
 
 from dataclasses import replace
 
+import pytest
+
 from scaling_data import halved, measured
 from trainspeed.judge.verdict import Outcome
 from trainspeed.studies.multi_gpu.scaling import STRONG, scaling_verdicts
@@ -60,3 +62,16 @@ def test_jax_on_several_nodes_has_them_meet_first():
         )
     )
     assert 'jax.distributed.initialize("HEAD:PORT", num_processes=2, process_id=NODE)' in text
+
+
+@pytest.mark.parametrize("compiled", [True, False])
+def test_the_lines_of_tensorflow_compile_as_was_measured_and_with_what(compiled):
+    (won, *_) = scaling_verdicts(measured(halved, frameworks=("tensorflow",), kinds=(STRONG,)))
+    sides = {
+        side: replace(getattr(won, side), model="wrn28_10", compile=compiled)
+        for side in ("baseline", "candidate")
+    }
+    (text,) = strategy_settings([replace(won, **sides)])
+
+    assert f"model.compile(optimizer=optimizer, loss=loss, jit_compile={compiled})" in text
+    assert "keras.optimizers.SGD(learning_rate=0.1, momentum=0.9)" in text

@@ -22,7 +22,7 @@ NOTHING_TO_PASTE = (
 def strategy_settings(verdicts: Sequence[Verdict], *, on_cores: bool = False) -> list[str]:
     """Return, for each framework, the strategy to copy as Markdown: only where more devices were faster.
 
-    Several nodes have lines of their own, for each number of them.
+    Several nodes have lines of their own, for each number of them; so has what was compiled or trained otherwise.
 
     Args:
         on_cores: Whether a device is a CPU core. What is faster than one core is no gain over a plain script, which
@@ -38,18 +38,16 @@ def strategy_settings(verdicts: Sequence[Verdict], *, on_cores: bool = False) ->
             texts.append(
                 f"**{NAMES[framework]}**: {'more devices were not faster; use one' if decided else advice}."
             )
-        arms = dict.fromkeys((v.candidate.nodes, v.candidate.strategy) for v in wins)
-        for nodes, strategy in sorted(arms, key=lambda arm: arm[0]):
-            gains = [
-                (f"{v.label}, {scaling_of(v)} scaling", v.speedup)
-                for v in wins
-                if (v.candidate.nodes, v.candidate.strategy) == (nodes, strategy)
-            ]
+        arms: dict[tuple[int, str, str], list[Verdict]] = {}
+        for v in wins:
+            lines = "" if on_cores else code.lines("strategy", trial=v.candidate)
+            arms.setdefault((v.candidate.nodes, v.candidate.strategy, lines), []).append(v)
+        for (nodes, strategy, lines), own in sorted(arms.items(), key=lambda arm: arm[0][0]):
+            gains = [(f"{v.label}, {scaling_of(v)} scaling", v.speedup) for v in own]
             name = f"{strategy} on {nodes} nodes" if nodes > 1 else strategy
             if on_cores:
                 faster = f"{name} was faster than one core ({escape(code.gains_text(gains))})"
                 texts.append(f"**{NAMES[framework]}**: {faster}. {NOTHING_TO_PASTE}")
-                continue
-            lines = code.lines("strategy", framework=framework, strategy=strategy, nodes=nodes)
-            texts.append(code.faster_block(framework, name, gains, lines))
+            else:
+                texts.append(code.faster_block(framework, name, gains, lines))
     return texts
