@@ -228,6 +228,14 @@ def test_the_lines_of_a_strategy_import_what_they_use(framework):
         assert unknown_names(lines) <= readers, lines
 
 
+@pytest.mark.parametrize("framework", ["tensorflow", "jax"])
+def test_the_lines_of_channels_first_turn_the_images_too(framework):
+    """Else a model for (channels, height, width) would take the width for channels."""
+    assert "images.transpose(0, 3, 1, 2)" in code.lines(
+        "layout", framework=framework, layout="channels_first"
+    )
+
+
 @pytest.mark.parametrize("nodes", [1, 2])
 def test_ranks_of_ddp_share_the_images(nodes):
     """Else each would train on all of them, and an epoch take as long as on one device."""
