@@ -206,16 +206,20 @@ SETTINGS = [
     *(("strategy", {"trial": trial_of(f, strategy=s)}) for f in FRAMEWORKS for s in STRATEGIES[f][1:]),
     *(("precision", {"framework": f, "precision": p}) for f in FRAMEWORKS for p in PRECISIONS[1:]),
     *(
-        ("convolution", {"library": name, "mode": mode})
+        ("convolution", {"library": name, "mode": mode, "on_gpu": on_gpu})
         for name, modes in LIBRARIES.items()
         for mode in modes
+        for on_gpu in (False, True)
     ),
 ]
 
 
 @pytest.mark.parametrize(("setting", "values"), SETTINGS)
 def test_every_setting_has_lines_that_are_python(setting, values):
-    assert ast.parse(code.lines(setting, **values)).body
+    lines = code.lines(setting, **values)
+    assert ast.parse(lines).body
+    if setting == "convolution":
+        assert unknown_names(lines) <= {"images", "kernel", "filters", "k"}
 
 
 @pytest.mark.parametrize("framework", FRAMEWORKS)
@@ -245,7 +249,7 @@ def test_ranks_of_ddp_share_the_images(nodes):
 
 def test_what_a_template_does_not_know_is_no_empty_code():
     with pytest.raises(LookupError, match="has no lines for library=cudnn, mode=eager"):
-        code.lines("convolution", library="cudnn", mode="eager")
+        code.lines("convolution", library="cudnn", mode="eager", on_gpu=False)
 
 
 def test_what_is_on_a_gpu_is_gathered_by_indices_that_are_there():

@@ -47,7 +47,7 @@ def lines(setting: str, **values: Any) -> str:
     Args:
         setting: Name of a template: layout, strategy, precision or convolution.
         values: What the template needs: framework and layout or precision; the trial whose strategy is pasted;
-            library and mode.
+            library, mode and on_gpu.
     Raises:
         LookupError: The template has no lines for these values.
         jinja2.TemplateError: There is no such template, or a value that it needs is missing.

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import cv2
 import numpy as np
 import pytest
-import scipy.ndimage
-import scipy.signal
 
 from conv2d_data import (
     CORE,
@@ -16,7 +13,7 @@ from conv2d_data import (
     on_cores,
     planted_world,
 )
-from trainspeed.core.convolution import LIBRARIES
+from trainspeed.core.convolution import CPU_LIBRARIES, LIBRARIES
 from trainspeed.snippets.code import lines
 from trainspeed.studies.conv2d.advice import advice, fastest_code
 from trainspeed.worker.convolution.reference import convolve
@@ -35,7 +32,8 @@ def test_the_lines_of_the_fastest_are_shown_as_markdown(library):
         trial = make_trial(f"{library} {mode}")
         (block,) = fastest_code([make_run(trial)], [trial])
 
-        assert f"```python\n{lines('convolution', library=library, mode=mode)}\n```" in block
+        code = lines("convolution", library=library, mode=mode, on_gpu=library not in CPU_LIBRARIES)
+        assert f"```python\n{code}\n```" in block
         assert block.startswith("**")
 
 
@@ -81,16 +79,22 @@ def test_the_lines_of_a_machine_without_a_gpu_are_for_no_device():
     ]
 
 
-@pytest.mark.parametrize(
-    "library", [name for name, modes in LIBRARIES.items() if modes[0] in ("loop", "batch")]
-)
+def test_the_lines_name_the_device_that_it_ran_on():
+    trial = make_trial("torch")
+    on_gpu, on_cpu = [make_run(trial)], on_cores([make_run(trial)])
+
+    assert 'device = torch.device("cuda")' in fastest_code(on_gpu, [trial])[0]
+    assert 'device = torch.device("cpu")' in fastest_code(on_cpu, [trial])[0]
+
+
+@pytest.mark.parametrize("library", CPU_LIBRARIES)
 @pytest.mark.parametrize("size", [1, 3, 4, 5, 6])
 def test_the_lines_for_the_cpu_compute_what_was_timed(library, size):
     """For one channel and one filter."""
     rng = np.random.default_rng(0)
     images, kernel = rng.normal(size=(2, 7, 8)), rng.normal(size=(size, size))
-    names = {"images": images, "kernel": kernel, "k": size, "cv2": cv2, "scipy": scipy, "np": np}
-    exec(lines("convolution", library=library, mode=LIBRARIES[library][0]), names)
+    names = {"images": images, "kernel": kernel}
+    exec(lines("convolution", library=library, mode=LIBRARIES[library][0], on_gpu=False), names)
 
     expected = convolve(images[..., None], kernel[..., None, None])[..., 0]
     np.testing.assert_allclose(np.array(names["y"]), expected, atol=1e-9)

@@ -84,6 +84,11 @@ def _stay(verdicts: Iterable[Verdict], *, cores: bool) -> list[str]:
     ]
 
 
+def _on_gpu(runs: Iterable[Run], trial: Conv2dTrial) -> bool:
+    """Return whether a trial ran on a GPU, as far as its runs say."""
+    return on_device(trial) and not all_on_cores(run for run in runs if run.trial.spec == trial.spec)
+
+
 def all_on_cores(runs: Iterable[Run]) -> bool:
     """Return whether all that frameworks ran on was CPU cores, as far as their runs say."""
     places = [
@@ -188,7 +193,7 @@ def fastest_code(runs: Sequence[Run], core: Sequence[Conv2dTrial]) -> list[str]:
     return [
         code.block(
             f"**{library_of(trial)}**, {_rank(places[side], alike[side])}",
-            code.lines("convolution", library=trial.library, mode=trial.mode),
+            code.lines("convolution", library=trial.library, mode=trial.mode, on_gpu=_on_gpu(runs, trial)),
         )
         for side, trial in fastest(runs, core).items()
     ]
