@@ -249,7 +249,7 @@ def test_ranks_of_ddp_share_the_images(nodes):
 
 def test_what_a_template_does_not_know_is_no_empty_code():
     with pytest.raises(LookupError, match="has no lines for library=cudnn, mode=eager"):
-        code.lines("convolution", library="cudnn", mode="eager", on_gpu=False)
+        code.lines("convolution", library="cudnn", mode="eager", on_gpu=True)
 
 
 def test_what_is_on_a_gpu_is_gathered_by_indices_that_are_there():

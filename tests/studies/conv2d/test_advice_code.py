@@ -87,6 +87,23 @@ def test_the_lines_name_the_device_that_it_ran_on():
     assert 'device = torch.device("cpu")' in fastest_code(on_cpu, [trial])[0]
 
 
+@pytest.mark.parametrize(
+    ("library", "settings"),
+    {
+        "torch": ('cudnn.conv.fp32_precision = "ieee"', "cudnn.benchmark = True"),
+        "tensorflow": ("enable_tensor_float_32_execution(False)",),
+        "keras": ("enable_tensor_float_32_execution(False)",),
+        "jax": ("precision=jax.lax.Precision.HIGHEST",),
+    }.items(),
+)
+def test_on_a_gpu_the_lines_forbid_tf32_and_choose_algorithms_as_was_measured(library, settings):
+    for mode in LIBRARIES[library]:
+        on_gpu, on_cpu = (
+            lines("convolution", library=library, mode=mode, on_gpu=where) for where in (True, False)
+        )
+        assert all(setting in on_gpu and setting not in on_cpu for setting in settings)
+
+
 @pytest.mark.parametrize("library", CPU_LIBRARIES)
 @pytest.mark.parametrize("size", [1, 3, 4, 5, 6])
 def test_the_lines_for_the_cpu_compute_what_was_timed(library, size):
