@@ -162,6 +162,18 @@ def test_a_comment_says_what_was_confirmed_only_together_with_the_others():
     assert "only together" not in program_blocks([[plain, best]])[0]
 
 
+@pytest.mark.parametrize("framework", FRAMEWORKS)
+def test_a_program_says_that_one_core_was_measured_where_it_will_take_all(framework):
+    """A script's cores change what pays; of a GPU, of several devices and of set threads there is nothing to say."""
+    one, several = trial_of(framework), trial_of(framework, strategy=STRATEGIES[framework][1])
+    threads = [one.pulled("threads", value) for value in ("all", "one")]
+    said = "# Measured with one thread, on one core;"
+
+    assert said in program_of(one, one, on_cores=True)
+    assert said not in program_of(one, one)
+    assert not any(said in program_of(trial, one, on_cores=True) for trial in (several, *threads))
+
+
 def test_the_comments_are_promised_only_where_something_was_switched():
     plain = trial_of()
     fused = plain.pulled("optimizer", "fused")

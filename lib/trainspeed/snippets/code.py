@@ -59,7 +59,13 @@ def lines(setting: str, **values: Any) -> str:
     return text
 
 
-def program_of(trial: Trial, plain: Trial | None = None, confirmed: Collection[str] | None = None) -> str:
+def program_of(
+    trial: Trial,
+    plain: Trial | None = None,
+    confirmed: Collection[str] | None = None,
+    *,
+    on_cores: bool = False,
+) -> str:
     """Return a Python program that trains as the trial does.
 
     Args:
@@ -67,6 +73,7 @@ def program_of(trial: Trial, plain: Trial | None = None, confirmed: Collection[s
             to the numbers. Levers that it had too are left out, as a plain script has them;
             and so is strict fp32: a line that forbids TF32 would make the reader's script slower than it is.
         confirmed: As of `LeverLines`.
+        on_cores: Whether a device was a CPU core: a comment says so where a script takes all of them.
     Raises:
         LookupError: A lever of the trial has no lines.
     """
@@ -75,7 +82,9 @@ def program_of(trial: Trial, plain: Trial | None = None, confirmed: Collection[s
     levers = LeverLines(trial, PASTED[trial.framework], plain, confirmed)
     precision = DEFAULT_PRECISION if strict else trial.precision
     comment = levers.comment("precision", precision)
-    return lines(template, trial=trial, precision=precision, levers=levers, precision_comment=comment)
+    one_core = on_cores and trial.cores == 1 and levers.value("threads") is None
+    shown = {"precision": precision, "precision_comment": comment, "one_core": one_core}
+    return lines(template, trial=trial, levers=levers, **shown)
 
 
 def changed_lines(trial: Trial, plain: Trial, confirmed: Collection[str] | None = None) -> list[str]:
@@ -88,16 +97,23 @@ def changed_lines(trial: Trial, plain: Trial, confirmed: Collection[str] | None 
 
 
 def program_blocks(
-    recipes: Iterable[Sequence[Trial]], confirmed: Mapping[Trial, Collection[str]] = NOTHING_SAID
+    recipes: Iterable[Sequence[Trial]],
+    confirmed: Mapping[Trial, Collection[str]] = NOTHING_SAID,
+    *,
+    on_cores: bool = False,
 ) -> list[str]:
     """Return Markdown with a program for each recipe, in their order, each below a heading of its own.
 
     Args:
         recipes: The plain trial of each, then what it became with every switch, the last one with all.
         confirmed: The last trial of a recipe -> levers as of `LeverLines`; of others nothing is said.
+        on_cores: As of `program_of`.
     """
     return [
-        block(f"### {escape(_heading(trial))}", program_of(trial, plain, confirmed.get(trial)))
+        block(
+            f"### {escape(_heading(trial))}",
+            program_of(trial, plain, confirmed.get(trial), on_cores=on_cores),
+        )
         for plain, *_, trial in recipes
     ]
 

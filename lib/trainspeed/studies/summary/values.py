@@ -19,7 +19,7 @@ from msgspec import Meta
 from trainspeed.conduct.context import current
 from trainspeed.core.errors import UserError
 from trainspeed.core.files import VALUES, write_atomically
-from trainspeed.core.machine_text import machine_name
+from trainspeed.core.machine_text import device_is_core, machine_name
 from trainspeed.core.markdown import plain_text
 from trainspeed.core.quantities import MOST_TEXT_LETTERS, Count, Elapsed, MachineFacts, Name, Text
 from trainspeed.core.runs import Measured
@@ -237,7 +237,7 @@ def _recorded(element: Mapping[str, Any]) -> RecordedVerdict | None:
 
 def _gains(report: ReportSummary, confirmed: Sequence[Confirmed]) -> list[GainValues]:
     pasted = {(plain.spec, trial.spec): (plain, trial) for plain, trial in to_paste(report, confirmed)}
-    levers = confirmed_levers(report)
+    levers, on_cores = confirmed_levers(report), device_is_core(report.machine)
     gains = []
     for told in headline_gains(report, confirmed):
         verdict = told.verdict
@@ -248,7 +248,7 @@ def _gains(report: ReportSummary, confirmed: Sequence[Confirmed]) -> list[GainVa
                 finding=told.finding,
                 verdict=verdict.as_dict(),
                 lines=changed_lines(trial, plain, levers.get(trial)) if trial else None,
-                program=program_of(trial, plain, levers.get(trial)) if trial else None,
+                program=program_of(trial, plain, levers.get(trial), on_cores=on_cores) if trial else None,
             )
         )
     return gains
