@@ -93,6 +93,20 @@ def test_a_page_that_was_drawn_does_not_offer_to_be_continued(kernels, folder, o
         assert "report is not complete" in text and "RESUME=1" not in text
 
 
+def test_a_report_that_was_killed_is_not_complete_when_it_is_drawn(kernels, folder, out, source):
+    """Every notebook is drawn well, and amp was never begun: kill -9 leaves no status."""
+    asked = {"session": "20260103T1", "preset": "smoke", "notebooks": ["layout", "amp"]}
+    (source / "sessions.jsonl").write_text(json.dumps(asked) + "\n")
+    measured(source, "layout", "20260103T1")
+
+    assert render(out=out, source=source, folder=folder) == 0
+
+    assert "report is not complete" in (out / "index.html").read_text()
+    measured(source, "amp", "20260103T1")
+    render(out=out, source=source, folder=folder)
+    assert "report is not complete" not in (out / "index.html").read_text()
+
+
 @pytest.mark.slow
 def test_real_kernels_from_parameters_to_front_page(folder, out, tmp_path):
     """The whole way, with one notebook that fails."""

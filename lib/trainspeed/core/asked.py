@@ -5,13 +5,17 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
+from msgspec import Meta
 
 from trainspeed.core.coverage import Choice
 from trainspeed.core.ledger import SESSIONS_FILE, read_lines
 from trainspeed.core.quantities import Duration, Identifier
+
+BUDGET = "budget_s"  # the parameter of a notebook that measures: its own time
+MOST_NOTEBOOKS = 100
 
 
 class Asked(msgspec.Struct, kw_only=True, frozen=True):
@@ -22,13 +26,21 @@ class Asked(msgspec.Struct, kw_only=True, frozen=True):
         budget_s: Seconds that the whole report was given; None without a limit.
         chosen_preset: The preset, where the user named one.
         own: Notebook -> parameter -> the user's own value, on top of the preset.
+        parameters: Notebook -> parameter -> its value.
+        weights: Notebook -> what its share of the report's time depends on; only of those that have one.
     """
 
     session: str
-    notebooks: tuple[str, ...]
+    notebooks: Annotated[tuple[Identifier, ...], Meta(max_length=MOST_NOTEBOOKS)]
     budget_s: Duration | None = None
     chosen_preset: Identifier | None = None
     own: Mapping[str, Mapping[str, Any]] = msgspec.field(default_factory=dict)
+    parameters: Mapping[str, Mapping[str, Any]] = msgspec.field(default_factory=dict)
+    weights: Mapping[str, Any] = msgspec.field(default_factory=dict)
+
+    def has_limit(self, notebook: str) -> bool:
+        """Whether a notebook had a limit of time: its share of the report's, or one that the user has set."""
+        return notebook in self.weights or bool(self.parameters.get(notebook, {}).get(BUDGET))
 
 
 def read_asked(folder: Path) -> list[Asked]:

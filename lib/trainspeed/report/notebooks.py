@@ -22,8 +22,7 @@ from trainspeed.report.export import export_html
 from trainspeed.report.interruption import Interruption
 from trainspeed.report.notebook_run import End
 from trainspeed.report.output_folder import shown
-from trainspeed.studies.summary.collect import PAGE
-from trainspeed.studies.summary.notebooks import notebooks_in
+from trainspeed.studies.summary.collect import PAGE, read_report
 
 OK, FAILED, MISTAKE, INTERRUPTED = 0, 1, 2, 130
 
@@ -153,8 +152,8 @@ class ReportRun:
             drawn = self._executed_alone(again.drawn(source).with_results(known))
             write_atomically(result.path, left)
             page = drawn if drawn.status.ran_to_its_end else result
-        notebooks = notebooks_in(self._out, [status_of(other) for other in known])
-        complete = all(notebook.status == "ok" for notebook in notebooks)
+        measures = page is result and not job.rendered
+        complete = read_report(self._out, None if measures else source, [*map(status_of, known)]).complete
         resumable = self._resumable(result)
         exported = self._exported(page, PAGE, front_page=False, complete=complete, resumable=resumable)
         return exported if page is result else result

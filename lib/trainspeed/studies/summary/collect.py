@@ -25,6 +25,7 @@ from trainspeed.core.trial import STRICT, Trial
 from trainspeed.judge.comparison import Verdict
 from trainspeed.judge.verdict import Outcome
 from trainspeed.search.untried import Untried, searched, untried
+from trainspeed.studies.summary.endings import OK, as_they_ended, newest_session
 from trainspeed.studies.summary.notebooks import ReportNotebook, notebooks_in
 from trainspeed.studies.summary.worth import worthwhile
 
@@ -65,8 +66,12 @@ class ReportSummary:
     @property
     def session(self) -> str:
         """The newest session that a notebook shows."""
-        of_reports = [one.session or "" for one in self.notebooks if one.name != CHECK]
-        return max(of_reports or [one.session or "" for one in self.notebooks], default="")
+        return newest_session(self.notebooks)
+
+    @property
+    def complete(self) -> bool:
+        """Whether every notebook ended well and lacks nothing."""
+        return all(notebook.status == OK for notebook in self.notebooks)
 
     @property
     def files(self) -> tuple[str, ...]:
@@ -148,23 +153,25 @@ def _over_plain(verdicts: Sequence[Verdict]) -> list[Verdict]:
 
 
 def read_report(
-    out: Path, source: Path, notebook_statuses: Sequence[Mapping[str, Any]] = ()
+    out: Path, drawn_from: Path | None, notebook_statuses: Sequence[Mapping[str, Any]] = ()
 ) -> ReportSummary:
     """Return what a report folder holds.
 
     Args:
         out: Folder with the notebooks and `verdicts.json`.
-        source: Folder with the ledger.
+        drawn_from: Folder with the ledger, where the front page measures nothing; None: it measures, into `out`.
         notebook_statuses: What became of this report's notebooks, including those that left no file: fields of
             `ReportNotebook`.
     """
     notebooks = notebooks_in(out, notebook_statuses)
+    source = out if drawn_from is None else drawn_from
     ledger = Ledger(source)
     newest = ledger.newest()
     shown = {notebook.name: notebook.session or newest.get(notebook.name, "") for notebook in notebooks}
     shown |= {study: session for study, session in newest.items() if study in (SUMMARY, CHECK)}
     lines, doubts = ledger.read(shown)
     runs = RunSet(lines).last_of_each().with_anchors_as_data()
+    notebooks = as_they_ended(notebooks, source, newest, drawn=drawn_from is not None)
     others = runs.where(lambda run: run.study not in (SUMMARY, CHECK))
     verdicts, unread = _read_verdicts(out / VERDICTS)
     coverage = read_coverage(source, shown)

@@ -110,7 +110,7 @@ class ReportValues(msgspec.Struct, kw_only=True):
 
     Attributes:
         trainspeed: Its version.
-        complete: Whether every notebook ended well.
+        complete: Whether every notebook ended well and lacks nothing.
         check: None where the instrument was not checked on this system.
         machine: Fields of a ledger's `machine`, and its name.
         versions: Framework -> package -> version.
@@ -171,7 +171,7 @@ def report_values(
         trainspeed=version("trainspeed"),
         session=report.session,
         preset=next((notebook.preset for notebook in newest if notebook.preset), None),
-        complete=all(notebook.status == "ok" for notebook in report.notebooks),
+        complete=report.complete,
         headline=HeadlineValues(
             finding=finding_of(report, confirmed),
             compared=len(judged),
