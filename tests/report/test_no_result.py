@@ -26,6 +26,13 @@ def test_runs_without_a_result_are_told_in_the_terminal(kernels, folder, out, ca
 
     assert report(out=out, folder=folder) == code
     assert f"layout: ok{f': {line}' if line else ''}\n" in capsys.readouterr().out
+    incomplete = "report is not complete" in (out / "index.html").read_text()
+    assert incomplete is (code != 0)  # what `make share` tells a dashboard
+
+    kernels.runs = {}
+    if runs:
+        assert render(out=out, folder=folder) == code
+        assert f"layout: ok{f': {line}' if line else ''}\n" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(

@@ -129,10 +129,11 @@ class ReportRun:
         return self._exported(self._with_failures(result, job), f"{job.name}.html", front_page=linked)
 
     def _with_failures(self, result: NotebookResult, job: NotebookJob) -> NotebookResult:
-        """Return the result of a notebook that measured, with what became of its runs, each as it was measured last."""
-        if job.rendered:
+        """Return the result with what became of the runs of the notebook's session, each as it was measured last."""
+        if not (session := job.context.id):  # it shows ledgers
             return result
-        runs = RunSet(Ledger(self._out).read({job.name: job.context.id})[0]).last_of_each()
+        folder = job.context.render_from or self._out
+        runs = RunSet(Ledger(folder).read({job.name: session})[0]).last_of_each()
         return replace(result, failures=failures_in_short(runs), empty=not has_result(runs))
 
     def _run_front(self, job: NotebookJob, source: Path) -> NotebookResult:

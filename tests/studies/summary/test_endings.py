@@ -8,6 +8,7 @@ from front_data import OLDER, SESSION, fact, report_of, runs_of, write_notebook,
 from study_data import make_run
 from trainspeed.core.coverage import Coverage, append_coverage
 from trainspeed.core.ledger import Ledger
+from trainspeed.core.run import Status
 from trainspeed.studies.summary.collect import read_report
 
 LIMITED = {"budget_s": 900.0, "weights": {"layout": [1.0], "amp": [1.0], "summary": [1.0]}}
@@ -123,3 +124,16 @@ def test_a_report_lacks_nothing_without_a_session_that_can_be_read(tmp_path):
     (tmp_path / "sessions.jsonl").write_text("{damaged\n")
 
     assert read_report(tmp_path, tmp_path).complete and report_of().complete
+
+
+@pytest.mark.parametrize("drawn_again", [True, False])
+def test_a_notebook_none_of_whose_runs_gave_a_result_lacks_all_of_it(tmp_path, drawn_again):
+    """A model that cannot be trained at all is no report, whether it is drawn now or was measured."""
+    crashed = runs_of("amp", status=Status.CRASHED, reason="ValueError: no loss")
+    write_report(tmp_path, [*runs_of("layout"), *crashed], studies=["layout"], verdicts=[])
+    write_notebook(tmp_path, "amp", rendered=drawn_again)
+
+    assert endings(tmp_path, tmp_path if drawn_again else None) == {
+        "layout": ("ok", None),
+        "amp": ("incomplete", "12 of 12 runs gave no result: crashed: ValueError: no loss"),
+    }

@@ -171,7 +171,7 @@ def read_report(
     shown |= {study: session for study, session in newest.items() if study in (SUMMARY, CHECK)}
     lines, doubts = ledger.read(shown)
     runs = RunSet(lines).last_of_each().with_anchors_as_data()
-    notebooks = as_they_ended(notebooks, source, newest, drawn=drawn_from is not None)
+    notebooks = as_they_ended(notebooks, runs, source, newest, drawn=drawn_from is not None)
     others = runs.where(lambda run: run.study not in (SUMMARY, CHECK))
     verdicts, unread = _read_verdicts(out / VERDICTS)
     coverage = read_coverage(source, shown)

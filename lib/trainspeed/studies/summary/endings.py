@@ -1,4 +1,4 @@
-"""How the notebooks of a report ended, also where their pages cannot know it: drawn again, every notebook ends well."""
+"""How the notebooks of a report ended, also where their files cannot say it: what only draws ends well."""
 
 from __future__ import annotations
 
@@ -9,9 +9,11 @@ from pathlib import Path
 from trainspeed.core.asked import read_asked
 from trainspeed.core.coverage import read_coverage
 from trainspeed.core.files import CHECK, SUMMARY
+from trainspeed.core.no_result import failures_in_short, has_result
+from trainspeed.core.runs import RunSet
 from trainspeed.studies.summary.notebooks import ReportNotebook
 
-OK, INTERRUPTED = "ok", "interrupted"
+OK, INCOMPLETE, INTERRUPTED = "ok", "incomplete", "interrupted"
 CUT_SHORT = "measuring ended before all that there was time for was measured"
 NOT_MEASURED = "asked for and not measured"
 
@@ -24,6 +26,7 @@ def newest_session(notebooks: Sequence[ReportNotebook]) -> str:
 
 def as_they_ended(
     notebooks: Sequence[ReportNotebook],
+    runs: RunSet,
     folder: Path,
     measured: Mapping[str, str],
     *,
@@ -33,9 +36,11 @@ def as_they_ended(
 
     A study with a limit of time records at its end what that was enough for. One that has runs and no such record was
     interrupted; without a limit, it cannot be told from one that ended. What the newest report was asked for and has
-    no run of is named, too; what it has runs of and no page was left out on purpose.
+    no run of is named, too; what it has runs of and no page was left out on purpose. A notebook none of whose runs
+    gave a result lacks all of it.
 
     Args:
+        runs: Of the sessions that the notebooks show, each once.
         folder: Holds the ledger, and beside it what was asked for and what was recorded.
         measured: Study -> its newest session with a run.
         drawn: Whether the front page measures nothing, so that its own measuring may have been interrupted.
@@ -60,6 +65,8 @@ def as_they_ended(
             )
         if one.rendered and is_cut_short(one.name):
             return replace(one, status=INTERRUPTED, error=CUT_SHORT)
+        if not has_result(own := runs.of_study(one.name)):
+            return replace(one, status=INCOMPLETE, error=failures_in_short(own))
         return one
 
     def never_ended(name: str) -> str | None:

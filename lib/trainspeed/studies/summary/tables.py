@@ -18,6 +18,7 @@ from trainspeed.judge.text import interval_of, outcome_word, size_of
 from trainspeed.judge.verdict import MIN_BLOCKS
 from trainspeed.show.cells import said_once, styled, with_sentences
 from trainspeed.studies.summary.collect import ReportSummary, in_order
+from trainspeed.studies.summary.endings import INCOMPLETE, OK
 from trainspeed.studies.summary.notebooks import ReportNotebook
 
 WHOLE_COLUMNS = ("speed-up", "difference in points", "95 % interval")  # whose cells are never broken
@@ -137,9 +138,10 @@ def notebook_table(report: ReportSummary) -> Styler:
 
 def _ending(ran: ReportNotebook, report: ReportSummary) -> str:
     """Return how a notebook ended, not what it answers: "ok" beside a question reads as a yes."""
-    if ran.status != "ok":
-        return html.escape(ran.status)
-    return "ran to its end" + ", without a result" * (not has_result(_runs_of(ran, report)))
+    if ran.status == OK:
+        return "ran to its end"
+    without_result = ran.status == INCOMPLETE and not has_result(_runs_of(ran, report))
+    return "ran to its end, without a result" if without_result else html.escape(ran.status)
 
 
 def _runs_of(ran: ReportNotebook, report: ReportSummary) -> tuple[Run, ...]:
@@ -150,8 +152,8 @@ def _runs_of(ran: ReportNotebook, report: ReportSummary) -> tuple[Run, ...]:
 def _remarks(ran: ReportNotebook, report: ReportSummary) -> str:
     remarks = [ran.error] if ran.error else []
     runs = _runs_of(ran, report)
-    if not has_result(runs):
-        remarks.append(failures_in_short(runs))
+    if not has_result(runs) and (why := failures_in_short(runs)) not in remarks:
+        remarks.append(why)
     if report.is_older(ran.session):
         remarks.append("from an earlier session" + (f", preset {ran.preset}" if ran.preset else ""))
     return "".join(f"<br>{html.escape(remark)}" for remark in remarks)
