@@ -86,8 +86,25 @@ def test_versions_and_the_seed_are_compared_and_several_differences_warned_of():
     assert differences([run()], [other]) == [
         "PyTorch: torch: 2.15.0 in A, 2.14.0 in B.",
         "seed: 0 in A, 7 in B.",
-        "2 things differ at once, so a difference in time cannot be ascribed to one of them.",
+        "B differs from A in 2 things at once, so a difference in time from it cannot be ascribed to one of them.",
     ]
+
+
+def test_sides_that_each_differ_from_the_first_in_one_thing_are_told_apart_by_it():
+    """Several things differ among them all, and none of two at once: the others are compared with the first."""
+    cpu = run(session="s2", machine={**FULL, "cpu": "Intel Xeon"})
+    torch = run(session="s3", versions={"torch": "2.14.0"})
+    sides = {"a": [run()], "b": [cpu], "c": [torch]}
+    assert said(sides) == [
+        "CPU: AMD EPYC 9454 in a and c, Intel Xeon in b.",
+        "PyTorch: torch: 2.15.0 in a and b, 2.14.0 in c.",
+    ]
+
+    both = {"machine": {**FULL, "cpu": "Intel Xeon"}, "versions": {"torch": "2.14.0"}}
+    *_, last = said({**sides, "d": [run(session="s4", **both)]})
+    assert last.startswith("d differs from a in 2 things at once, so")
+    *_, last = said({**sides, "d": [run(session="s4", **both)], "e": [run(session="s5", seed=7, **both)]})
+    assert last.startswith("d and e differ from a in 2 to 3 things at once, so")
 
 
 def test_only_what_measured_the_common_trials_counts():

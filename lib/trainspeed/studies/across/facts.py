@@ -5,6 +5,7 @@ Works on runs; reads no file and judges nothing.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
 from trainspeed.core.format import DEFAULT_PRECISION, NAMES, listed, usd
@@ -54,13 +55,14 @@ def difference_sentences(known: Mapping[str, Facts]) -> list[str]:
     """Return a sentence for each fact in which sides differ.
 
     A fact that not all sides know, such as the version of a framework's package, counts as different; one about a
-    framework is of the sides that are compared in it. Where several facts differ, the last sentence says how little can
-    be concluded.
+    framework is of the sides that are compared in it. Where a side differs from the first in several facts, the last
+    sentence says how little can be concluded.
 
     Args:
-        known: Side -> its facts.
+        known: Side -> its facts; the others are compared with the first.
     """
     sentences = []
+    first, counts = next(iter(known), ""), Counter[str]()
     for name in _names(known):
         sides: dict[str, list[str]] = {}
         framework, _, package = name.partition(": ")
@@ -71,11 +73,25 @@ def difference_sentences(known: Mapping[str, Facts]) -> list[str]:
             parts = [f"{value} in {side_names(own)}" for value, own in list(sides.items())[:MOST_VALUES]]
             more = len(sides) - len(parts)
             sentences.append(f"{name}: {', '.join(parts)}{f', and {more} other values' if more else ''}.")
-    if (count := len(sentences)) > 1:
-        sentences.append(
-            f"{count} things differ at once, so a difference in time cannot be ascribed to one of them."
-        )
-    return sentences
+            if any(first in own for own in sides.values()):
+                counts.update(side for own in sides.values() if first not in own for side in own)
+    return [*sentences, *_several_sentences(first, {side: n for side, n in counts.items() if n > 1})]
+
+
+def _several_sentences(first: str, counts: Mapping[str, int]) -> list[str]:
+    """Return, in at most one sentence, which sides differ from the first in several things, and what that means.
+
+    Args:
+        counts: Side -> in how many.
+    """
+    if not counts:
+        return []
+    fewest, most = min(counts.values()), max(counts.values())
+    things = f"{fewest} things" if fewest == most else f"{fewest} to {most} things"
+    return [
+        f"{side_names(list(counts))} {'differs' if len(counts) == 1 else 'differ'} from {first} in {things} at once, "
+        "so a difference in time from it cannot be ascribed to one of them."
+    ]
 
 
 def repeated_sentences(runs: Mapping[str, Iterable[Run]]) -> list[str]:
