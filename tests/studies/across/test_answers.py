@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 
 from sides_data import blocks, jobs_of
+from trainspeed.core.run import Status
 from trainspeed.studies.across import facts
 from trainspeed.studies.across.answers import (
     answer_blocks,
@@ -151,10 +152,31 @@ def test_a_side_that_trained_what_no_other_did_is_named_after_the_answer():
     jobs = jobs_of({"a10g": blocks(1.0), "h100": blocks(0.5)})
 
     *_, last = answer_blocks(jobs, ["a10g", "h100", "phone"])
-    assert last == "phone is not compared: no other side trained the same model on the same images."
+    assert last == "phone is not compared: no other side has a result of the same model on the same images."
     *_, last = answer_blocks(jobs, ["a10g", "h100", "phone", "watch"])
     assert (
-        last == "phone and watch are not compared: no other side trained the same model on the same images."
+        last
+        == "phone and watch are not compared: no other side has a result of the same model on the same images."
     )
     assert answer_blocks(jobs, ["a10g", "h100"]) == answer_blocks(jobs)
     assert len(answer_blocks([], ["phone"])) == 1
+
+
+def test_a_side_none_of_whose_runs_gave_a_result_is_named_with_the_reason():
+    def crashed(**more):
+        return blocks(1.0, status=Status.CRASHED, **more)
+
+    sides = {"a10g": blocks(1.0), "h100": crashed()}
+    no_best, failed = answer_blocks(jobs_of(sides), list(sides))
+    assert no_best == "No model has a result of two sides or more, so there is no best side to name."
+    assert failed == (
+        "h100 is not compared: no run of what others trained, too, gave a result (crashed; see [failures](#failures))."
+    )
+
+    several = {"a": sizes(1.0, 1.0, 1.0), "b": sizes(0.5, 0.5, 0.5), "c_1": crashed(image_size=16)}
+    *_, last = answer_blocks(jobs_of(several), list(several))
+    assert last.startswith(
+        r"c\_1 is not compared: no run of what others trained, too, gave a result (crashed;"
+    )
+    partly = {**several, "c_1": [*crashed(image_size=16), *blocks(2.0, image_size=32)]}
+    assert len(answer_blocks(jobs_of(partly), list(partly))) == 1

@@ -98,6 +98,10 @@ def test_jobs_without_prices_are_counted_in_the_title():
 
 def test_without_a_job_the_chart_is_a_sentence():
     assert texts(charts.plot_jobs([], []), "sentence") == ["No model was trained by two sides or more."]
+    (job,) = jobs_of({"a": blocks(1.0), "b": blocks(1.0, status=Status.CRASHED)})
+    assert texts(charts.plot_jobs([job], ["a"]), "sentence") == [
+        "No model has a result of two sides or more."
+    ]
 
 
 # Each side against the first.

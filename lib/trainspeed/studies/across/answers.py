@@ -33,11 +33,14 @@ def answer_blocks(jobs: Sequence[Job], sides: Sequence[str] = ()) -> list[Marked
         elif rankings:
             sentences.append(_overall(aim, [ranking for _, ranking in rankings]))
             sentences += _spread_sentences([ranking for _, ranking in rankings])
-    if not sentences:
+    if not jobs:
         return [
             Marked("No model was trained by two sides or more, so there is no job to name the best side for.")
         ]
-    return [*sentences, *_without_job(jobs, sides)]
+    if not sentences:
+        no_best = Marked("No model has a result of two sides or more, so there is no best side to name.")
+        return [no_best, *_without_result(jobs)]
+    return [*sentences, *_without_result(jobs), *_without_job(jobs, sides)]
 
 
 def undecided_side_sentences(
@@ -70,15 +73,38 @@ def _overall(aim: Aim, rankings: Sequence[Ranking]) -> Marked:
     return Marked(f"{aim.capitalize()} ({UNITS[aim]}): {'; '.join(parts)}.")
 
 
+def _without_result(jobs: Sequence[Job]) -> list[Marked]:
+    """Return a sentence for the sides that have no place in any job as none of their runs in it gave a result."""
+    failed: dict[str, list[str]] = {}
+    for side, statuses in (one for job in jobs for one in job.failed.items()):
+        failed.setdefault(side, []).extend(map(str, statuses))
+    reasons: dict[str, list[str]] = {}
+    for side in (side for side in failed if side not in _ranked(jobs)):
+        reasons.setdefault(", ".join(dict.fromkeys(failed[side])) or "no time", []).append(side)
+    return [
+        Marked(
+            f"{escape(side_names(sides))} {'is' if len(sides) == 1 else 'are'} not compared: no run of what others "
+            f"trained, too, gave a result ({why}; see [failures](#failures))."
+        )
+        for why, sides in reasons.items()
+    ]
+
+
+def _ranked(jobs: Sequence[Job]) -> set[str]:
+    """Return the sides that have a place in a job."""
+    return {entry.side for job in jobs for ranking in job.rankings for entry in ranking.entries}
+
+
 def _without_job(jobs: Sequence[Job], sides: Sequence[str]) -> list[Marked]:
-    ranked = {entry.side for job in jobs for ranking in job.rankings for entry in ranking.entries}
+    ranked = _ranked(jobs)
     failed = {side for job in jobs for side in job.failed}
     if not (left := [side for side in sides if side not in ranked | failed]):
         return []
     verb = "is" if len(left) == 1 else "are"
     return [
         Marked(
-            f"{escape(side_names(left))} {verb} not compared: no other side trained the same model on the same images."
+            f"{escape(side_names(left))} {verb} not compared: no other side has a result of the same model on the same "
+            "images."
         )
     ]
 

@@ -55,7 +55,8 @@ def plot_jobs(jobs: Sequence[Job], shown: Sequence[str], *, ax: Axes | None = No
     ranked = [(job, ranking) for job, ranking in ranked if ranking.aim is aim]
     title = UNITS[aim].capitalize()
     if not ranked:
-        return nothing("No model was trained by two sides or more.", title=title, ax=ax)
+        have = "has a result of" if jobs else "was trained by"
+        return nothing(f"No model {have} two sides or more.", title=title, ax=ax)
     rows = [row for job, ranking in ranked[:MOST_JOBS] for row in _rows(job, ranking, shown)]
     data = pd.DataFrame(rows).astype(dict.fromkeys(("x", "low", "high"), float))
     heights = data["label"].str.count("\n") + 1.0 + 0.5 * (data["kind"] == "job")
