@@ -65,6 +65,16 @@ def test_trials_are_found_as_they_were_asked_for():
     assert run_set(ran, other).of([asked]).runs == (ran,)
 
 
+def test_two_trials_that_differ_in_their_workers_alone_are_told_apart_where_both_ran():
+    """On two cores a search tries 1 and 2 workers: what the one cost was told of both together."""
+    threads = {"pipeline": "threads", "augment": True}
+    one, two = (make_run(dataset="digits", workers=count, **threads) for count in (1, 2))
+    asked = [make_trial(dataset="auto", workers=count, **threads) for count in (1, 2)]
+
+    assert [run_set(one, two).of_trial(trial).runs for trial in asked] == [(one,), (two,)]
+    assert run_set(one).of_trial(asked[1]).runs == (one,), "drawn where there are more cores"
+
+
 def test_runs_of_a_trial_belong_together_whatever_their_seed():
     one, two, other = make_run(seed=1, block=1), make_run(seed=2, block=2), make_run(batch_size=8)
     arms = run_set(one, other, two).by_trial()

@@ -99,6 +99,14 @@ class RunSet(Sequence[Run]):
         asked = {_as_asked(trial) for trial in trials}
         return self.where(lambda run: _as_asked(run.trial) in asked)
 
+    def of_trial(self, trial: AnyTrial) -> RunSet:
+        """Return the runs of a training as it was asked for: those with as many workers, where there are any.
+
+        Two that are compared may differ in their workers alone.
+        """
+        runs = self.of([trial])
+        return runs.where(lambda run: run.trial.workers == trial.workers) or runs
+
     def by_trial(self) -> dict[AnyTrial, RunSet]:
         """Return the runs of each trial, whatever its seed and fold; the trial that ran first comes first."""
         arms: dict[AnyTrial, list[Run]] = {}

@@ -83,7 +83,7 @@ def plain_images_per_s(verdict: Verdict, report: ReportSummary) -> float | None:
     """
     if verdict.baseline.phase.calls:
         return None
-    own = report.runs.ok().of_study(verdict.study).of([verdict.baseline])
+    own = report.runs.ok().of_study(verdict.study).of_trial(verdict.baseline)
     own = own.role(Role.RECIPE) or own
     known = [run.images_per_s for run in own if run.images_per_s]
     return median(known) if known else None

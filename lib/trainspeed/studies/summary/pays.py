@@ -22,7 +22,7 @@ def break_even_sentences(report: ReportSummary, gains: Sequence[Gain]) -> list[M
     for verdict in (gain.verdict for gain in gains if gain.verdict.factor == RECIPE):
         start = verdict.baseline
         fresh = report.runs.of_study(verdict.study).role(Role.RECIPE)
-        plain, best = compared_costs(fresh.of([start]), fresh.of([verdict.candidate]))
+        plain, best = compared_costs(fresh.of_trial(start), fresh.of_trial(verdict.candidate))
         epochs = best.break_even(plain) if plain and best else None
         if epochs is not None and epochs > FEW:
             said.append(

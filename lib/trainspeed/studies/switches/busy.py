@@ -23,12 +23,12 @@ def busy_sentences(found: Iterable[Findings], runs: Iterable[Run]) -> list[str]:
     known = RunSet(tuple(runs)).ok()
     sentences = []
     for one in found:
-        plain = known.of([one.start])
+        plain = known.of_trial(one.start)
         if (share := busy_share_of(plain)) is None:
             continue
         waits = " and waits for the host in the rest" * (share < BUSY_SHARE)
         sentences.append(f"{where(one)}: the GPU computes for {percent(share)} of a plain step{waits}.")
-        alone = {s.switch: known.of([combined(one.start, [s.switch])]) for s in one.feasible if s.enters}
+        alone = {s.switch: known.of_trial(combined(one.start, [s.switch])) for s in one.feasible if s.enters}
         if waiting := [said for switch, own in alone.items() if (said := _waiting(switch, plain, own))]:
             has_graphs = any((switch.lever, switch.value) in GRAPHS for switch in one.kept)
             graphs = ["CUDA graphs"] * (one.start.framework == "torch" and not has_graphs)

@@ -37,10 +37,10 @@ def time_parts(runs: Iterable[Run], starts: Mapping[str, Trial]) -> pd.DataFrame
     known = RunSet(tuple(runs)).ok()
     rows = []
     for where, start in starts.items():
-        arms = {phase: known.data().of([start.only(phase)]) for phase in PARTS}
+        arms = {phase: known.data().of_trial(start.only(phase)) for phase in PARTS}
         if (whole_s := _median_s(arms[WHOLE])) is None:
             continue
-        twice = (known.role(role).of([start.only(WHOLE)]) for role in (Role.CONTROL, Role.CONTROL_AGAIN))
+        twice = (known.role(role).of_trial(start.only(WHOLE)) for role in (Role.CONTROL, Role.CONTROL_AGAIN))
         noise_s = whole_s * (typical_difference(*twice) or 0.0)
         input_s, compute_s, fit_s = (_beside(whole_s, arms[WHOLE], arms[phase]) for phase in PARTS[1:])
         blocks = len({run.block_key for run in arms[WHOLE]})

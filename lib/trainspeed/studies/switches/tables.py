@@ -155,7 +155,7 @@ def time_and_memory_table(found: Sequence[Findings], runs: Iterable[Run]) -> Sty
             total = (
                 told.total if best.spec == combined(one.start, told.on).spec else one.rest and one.rest.time
             )
-            beside, cost = compared_costs(fresh.of([one.start]), fresh.of([best]))
+            beside, cost = compared_costs(fresh.of_trial(one.start), fresh.of_trial(best))
             plain = beside or plain
             name = own[0][0] if len(own) == 1 else TOGETHER
             own = [] if len(own) == 1 and cost else own  # what was seen of a single switch alone says less
@@ -184,7 +184,7 @@ def _table(rows: Sequence[Mapping[str, Any]], kind: str, caption: str) -> Styler
 
 def _plain_cost(found: Findings, fresh: RunSet) -> tuple[Cost | None, str]:
     """Return what the plain setting takes and in which blocks: in fresh ones, or else beside the first switch."""
-    own = fresh.of([found.start])
+    own = fresh.of_trial(found.start)
     if cost := cost_of(own):
         return cost, counted(len({run.block_key for run in own.ok()}), "fresh block")
     costs = ((_costs_alone(one)[0], _blocks_of(one.alone)) for one in found.feasible)
