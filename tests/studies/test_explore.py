@@ -8,6 +8,7 @@ import nbformat
 import pytest
 
 from study_data import make_run, make_trial
+from trainspeed.conduct import machine
 from trainspeed.core.errors import UserError
 from trainspeed.core.ledger import Ledger
 from trainspeed.core.paths import ROOT
@@ -122,6 +123,42 @@ def test_both_trials_are_measured_in_the_same_blocks_in_a_study_of_their_own(out
     assert verdict.factor == "batch_size" and verdict.blocks == 2
     explore.show_change(explored)
     assert "batch 16 vs batch 8" in displayed[0] and "on each" not in displayed[0] and displayed[1] == "chart"
+
+
+@pytest.mark.parametrize(
+    ("field", "values", "words"),
+    [
+        ("workers", (1, 4), "4 workers vs 1 worker: 2.00x"),
+        ("dataset", ("auto", "mnist"), "mnist vs digits: 2.00x"),
+    ],
+)
+def test_what_depends_on_the_machine_is_compared_like_any_other_field(monkeypatch, out, field, values, words):
+    """Both arms were taken for one, each of whose runs was compared with itself: the same, whatever was measured."""
+    monkeypatch.setattr(machine, "data_set_of", lambda t, auto: t.dataset.replace("auto", "digits"))
+    monkeypatch.setattr(
+        explore,
+        "measure",
+        lambda study, plan, **_: measured(
+            *(
+                make_run(seconds, block=block, trial=trial)
+                for block in range(6)
+                for seconds, trial in zip((2.0, 1.0), plan.others[0], strict=True)
+            )
+        ),
+    )
+    before, after = values
+    plan = plan_small(pipeline="processes", augment=True, **{"workers": 1, field: before})
+
+    (verdict,) = explore.change(plan, **{field: after}).verdicts
+
+    assert words in verdict.sentence
+
+
+def test_what_auto_stands_for_is_no_change(monkeypatch, out):
+    monkeypatch.setattr(machine, "data_set_of", lambda *_, **__: "digits")
+
+    with pytest.raises(UserError, match="makes the same trials"):
+        explore.change(plan_small(dataset="auto"), dataset="digits")
 
 
 def test_devices_and_their_strategy_are_one_change():

@@ -9,6 +9,7 @@ from dataclasses import dataclass, fields, replace
 from typing import Any
 
 from trainspeed.conduct.context import current
+from trainspeed.conduct.machine import with_data_sets
 from trainspeed.conduct.plan import Plan, TrialSet
 from trainspeed.conduct.study import measure
 from trainspeed.core.convolution import AnyTrial
@@ -82,10 +83,11 @@ def change(
     both = TrialSet(trials=trials, blocks=blocks, factors=factors)
     whole = Plan(others=(both,), seed=plan.seed, accuracy_blocks=blocks, auto=plan.auto)
     runs = measure(STUDY, whole, interval_s=interval_s, timeout_s=timeout_s)
+    of = runs.by_trial()
     verdicts = [
-        verdict_between(runs.of([before]), runs.of([after]), _factor(before, after), QUESTION)
+        verdict_between(of[before.spec], of[after.spec], _factor(before, after), QUESTION)
         for before, after in pairs
-        if runs.of([before]) and runs.of([after])
+        if before.spec in of and after.spec in of
     ]
     return Explored(tuple(verdict for verdict in verdicts if verdict.speedup is not None), runs)
 
@@ -93,10 +95,12 @@ def change(
 def changed_pairs(plan: Plan, changed: Plan) -> list[tuple[AnyTrial, AnyTrial]]:
     """Return each core trial of a plan and the trial that the change made of it, if that is another one.
 
+    Both as they run: with the data set that "auto" stands for.
+
     Raises:
         UserError: Nothing changed, or the two plans have different numbers of trials.
     """
-    before, after = tuple(plan.core), tuple(changed.core)
+    before, after = (tuple(with_data_sets(one.core, auto=one.auto)) for one in (plan, changed))
     if len(before) != len(after):
         raise UserError(
             f"the change makes {len(after)} trials of {len(before)}: change a list for one of equal length, "
