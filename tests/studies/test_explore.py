@@ -161,11 +161,32 @@ def test_what_auto_stands_for_is_no_change(monkeypatch, out):
         explore.change(plan_small(dataset="auto"), dataset="digits")
 
 
-def test_devices_and_their_strategy_are_one_change():
-    assert explore._factor(make_trial(), make_trial(strategy="ddp", devices=2)) == "devices"
-    assert (
-        explore._factor(make_trial(layout="channels_first"), make_trial(layout="channels_last")) == "layout"
-    )
+@pytest.mark.parametrize(
+    ("changed", "factor"),
+    [
+        ({"layout": "channels_last"}, "layout"),
+        ({"strategy": "ddp", "devices": 2}, "devices"),
+        ({"strategy": "ddp", "devices": 2, "batch_size": 64}, "devices"),
+        ({"pipeline": "threads", "workers": 1}, "pipeline"),
+        ({"framework": "jax"}, "framework"),
+    ],
+)
+def test_what_goes_together_is_one_change(changed, factor):
+    assert explore.factor_of(make_trial(), make_trial(**changed)) == factor
+
+
+def test_two_things_at_once_are_refused_before_anything_is_measured(out):
+    """The verdict named one of them, and gave the other as the setting in which it held."""
+    with pytest.raises(UserError, match=r"batch_size and image_size together: change one of them"):
+        explore.change(plan_small(), batch_size=4, image_size=24)
+    assert not (out / "runs.jsonl").exists()
+
+
+def test_a_larger_batch_that_needs_a_larger_epoch_is_compared_over_as_many_images():
+    plan = plan_small()
+    ((before, after),) = explore.changed_pairs(plan, plan.change(batch_size=32, images_per_epoch=64))
+
+    assert explore.factor_of(before, after) == "batch_size" and before.images_per_epoch == 64
 
 
 def test_a_failed_run_is_shown_with_its_reason(displayed):

@@ -14,6 +14,7 @@ from trainspeed.conduct.plan import Plan, TrialSet
 from trainspeed.conduct.study import measure
 from trainspeed.core.convolution import AnyTrial
 from trainspeed.core.errors import UserError, check_name
+from trainspeed.core.format import listed
 from trainspeed.core.run import Status
 from trainspeed.core.runs import Measured
 from trainspeed.judge.comparison import Verdict, verdict_between
@@ -78,6 +79,7 @@ def change(
     if current().in_report:
         return Explored()
     pairs = changed_pairs(plan, plan.change(**parameters))
+    told = [factor_of(*pair) for pair in pairs]
     factors = tuple(dict.fromkeys(name for pair in pairs for name in _differing(*pair)))
     trials = tuple(dict.fromkeys(trial for pair in pairs for trial in pair))
     both = TrialSet(trials=trials, blocks=blocks, factors=factors)
@@ -85,8 +87,8 @@ def change(
     runs = measure(STUDY, whole, interval_s=interval_s, timeout_s=timeout_s)
     of = runs.by_trial()
     verdicts = [
-        verdict_between(of[before.spec], of[after.spec], _factor(before, after), QUESTION)
-        for before, after in pairs
+        verdict_between(of[before.spec], of[after.spec], factor, QUESTION)
+        for (before, after), factor in zip(pairs, told, strict=True)
         if before.spec in of and after.spec in of
     ]
     return Explored(tuple(verdict for verdict in verdicts if verdict.speedup is not None), runs)
@@ -95,7 +97,8 @@ def change(
 def changed_pairs(plan: Plan, changed: Plan) -> list[tuple[AnyTrial, AnyTrial]]:
     """Return each core trial of a plan and the trial that the change made of it, if that is another one.
 
-    Both as they run: with the data set that "auto" stands for.
+    Both as they run: with the data set that "auto" stands for. Where one has a larger epoch for its larger batch, both
+    have it: an epoch is compared with one of as many images.
 
     Raises:
         UserError: Nothing changed, or the two plans have different numbers of trials.
@@ -106,7 +109,7 @@ def changed_pairs(plan: Plan, changed: Plan) -> list[tuple[AnyTrial, AnyTrial]]:
             f"the change makes {len(after)} trials of {len(before)}: change a list for one of equal length, "
             "so that each trial has one to be compared with."
         )
-    pairs = [(a, b) for a, b in zip(before, after, strict=True) if a.spec != b.spec]
+    pairs = [_equal_epochs(a, b) for a, b in zip(before, after, strict=True) if a.spec != b.spec]
     if not pairs:
         raise UserError("the change makes the same trials: choose another value.")
     return pairs
@@ -128,7 +131,25 @@ def _differing(before: AnyTrial, after: AnyTrial) -> list[str]:
     return [field.name for field in fields(a) if getattr(a, field.name) != getattr(b, field.name)]
 
 
-def _factor(before: AnyTrial, after: AnyTrial) -> str:
-    """Return the field that names the change: the devices, for example, of strategy and devices."""
+def _equal_epochs(before: AnyTrial, after: AnyTrial) -> tuple[AnyTrial, AnyTrial]:
+    if {"batch_size", "images_per_epoch"} <= {*_differing(before, after)}:
+        images = max(before.images_per_epoch, after.images_per_epoch)
+        return replace(before, images_per_epoch=images), replace(after, images_per_epoch=images)
+    return before, after
+
+
+def factor_of(before: AnyTrial, after: AnyTrial) -> str:
+    """Return the field that names a change: the devices, for example, of strategy and devices.
+
+    Raises:
+        UserError: More than one thing has changed, so that a verdict would say of one what two have done.
+    """
     names = _differing(before, after)
-    return next((name for name in names if set(names) <= set(before.factor(name).fields)), names[0])
+    for row in map(before.factor, names):
+        beside = {*row.fields, *row.frees(before, after)}
+        grows = "batch_size" in names and row.name == "devices"
+        if grows and before.batch_size * after.devices == after.batch_size * before.devices:
+            beside.add("batch_size")  # of all together: that of each device is the same
+        if beside.issuperset(names):
+            return row.name
+    raise UserError(f"this changes {listed(names)} together: change one of them at a time.")
