@@ -113,6 +113,27 @@ def test_a_field_that_a_trial_does_not_have_is_named():
         explore.change(plan_small(), batchsize=8)
 
 
+@pytest.mark.parametrize(
+    ("levers", "found"),
+    [
+        ((("huge_pages", "on"),), (("huge_pages", "on"), ("threads", "all"))),
+        ("threads=half", (("threads", "half"),)),
+        ([["threads", None], "huge_pages=on"], (("huge_pages", "on"),)),
+    ],
+)
+def test_levers_are_pulled_beside_those_that_a_trial_has(levers, found):
+    """A plain trial of a search has all cores by a lever: the candidate without it trained on one of them."""
+    (trial,) = plan_small(levers=(("threads", "all"),)).change(levers=levers).core
+
+    assert trial.levers == found
+
+
+@pytest.mark.parametrize("levers", [(("thread", None),), (("thread", "all"),), None, ("threads", None)])
+def test_levers_that_cannot_be_are_one_line(levers):
+    with pytest.raises(UserError, match="lever"):
+        plan_small(levers=(("threads", "all"),)).change(levers=levers)
+
+
 def test_both_trials_are_measured_in_the_same_blocks_in_a_study_of_their_own(out, displayed):
     explored = explore.change(plan_small(), blocks=2, batch_size=16, interval_s=0.2)
 

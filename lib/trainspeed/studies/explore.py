@@ -5,6 +5,7 @@ Its runs are a study of their own, so they never change what a report shows.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
@@ -15,6 +16,8 @@ from trainspeed.conduct.study import measure
 from trainspeed.core.convolution import AnyTrial
 from trainspeed.core.errors import UserError, check_name
 from trainspeed.core.format import listed
+from trainspeed.core.levers.lever import Setting
+from trainspeed.core.levers.registry import parse_levers
 from trainspeed.core.run import Status
 from trainspeed.core.runs import Measured
 from trainspeed.judge.comparison import Verdict, verdict_between
@@ -46,16 +49,32 @@ class TrialPlan(Plan):
     core: TrialSet
 
     def change(self, **fields: Any) -> TrialPlan:
-        """Return the plan of the trial with these fields changed."""
+        """Return the plan of the trial with these fields changed.
+
+        Levers are pulled beside those that it has: it may train on all cores by one. `(name, None)` takes one away.
+        """
         (trial,) = self.core
         for name in fields:
             check_name("field", name, list(trial.as_dict()))
+        if "levers" in fields:
+            fields["levers"] = _pulled(trial.levers, fields["levers"])
         return single_trial_plan(replace(trial, **fields))
 
 
 def single_trial_plan(trial: AnyTrial) -> TrialPlan:
     """Return a plan of one trial."""
     return TrialPlan(core=TrialSet(trials=(trial.spec,), blocks=1))
+
+
+def _pulled(own: Iterable[Setting], given: Any) -> tuple[Setting, ...]:
+    """Return the levers of a trial with others on top, or without those whose value is None."""
+    each = list(given) if isinstance(given, Iterable) and not isinstance(given, str) else [given]
+    left = [one for one in each if isinstance(one, tuple | list) and len(one) == 2 and one[1] is None]
+    levers = dict(own)
+    for name, _ in left:
+        check_name("lever of the trial", name, [*dict(own)])
+        levers.pop(name, None)
+    return tuple((levers | dict(parse_levers(one for one in each if one not in left))).items())
 
 
 def narrowed(plan: Plan, **parameters: Any) -> Plan:
