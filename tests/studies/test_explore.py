@@ -9,6 +9,7 @@ import pytest
 
 from study_data import make_run, make_trial
 from trainspeed.conduct import machine
+from trainspeed.conduct.plan import Plan
 from trainspeed.core.errors import UserError
 from trainspeed.core.ledger import Ledger
 from trainspeed.core.paths import ROOT
@@ -106,6 +107,11 @@ def test_an_impossible_change_is_one_line_and_measures_nothing(out, parameters, 
     with pytest.raises(UserError, match=message):
         explore.change(plan_layouts(), **parameters)
     assert not (out / "runs.jsonl").exists()
+
+
+def test_the_plan_of_a_search_is_refused_with_what_to_take_in_its_place(out):
+    with pytest.raises(UserError, match=r"take one of its plain trials, explore\.single_trial_plan\(start\)"):
+        explore.change(Plan(), batch_size=4)
 
 
 def test_a_field_that_a_trial_does_not_have_is_named():

@@ -97,6 +97,11 @@ def change(
     """
     if current().in_report:
         return Explored()
+    if not isinstance(getattr(plan, "core", None), TrialSet):
+        raise UserError(
+            "a search has no trials whose changed selves could be measured beside them: take one of its plain trials, "
+            "explore.single_trial_plan(start), for a start of plan.starts.values()."
+        )
     pairs = changed_pairs(plan, plan.change(**parameters))
     told = [factor_of(*pair) for pair in pairs]
     factors = tuple(dict.fromkeys(name for pair in pairs for name in _differing(*pair)))
