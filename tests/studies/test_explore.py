@@ -50,7 +50,7 @@ def measured(*runs):
 
 
 def plan_small(**fields):
-    return explore.single_trial_plan(make_trial(**SMALL | fields))
+    return explore.trial_plan(make_trial(**SMALL | fields))
 
 
 def plan_layouts(**changed):
@@ -110,7 +110,7 @@ def test_an_impossible_change_is_one_line_and_measures_nothing(out, parameters, 
 
 
 def test_the_plan_of_a_search_is_refused_with_what_to_take_in_its_place(out):
-    with pytest.raises(UserError, match=r"take one of its plain trials, explore\.single_trial_plan\(start\)"):
+    with pytest.raises(UserError, match=r"take its plain trials, explore\.trial_plan\("):
         explore.change(Plan(), batch_size=4)
 
 
@@ -214,6 +214,17 @@ def test_a_larger_batch_that_needs_a_larger_epoch_is_compared_over_as_many_image
     ((before, after),) = explore.changed_pairs(plan, plan.change(batch_size=32, images_per_epoch=64))
 
     assert explore.factor_of(before, after) == "batch_size" and before.images_per_epoch == 64
+
+
+def test_several_trials_are_each_compared_with_their_changed_self():
+    plan = explore.trial_plan(make_trial(), make_trial(framework="tensorflow"))
+
+    pairs = explore.changed_pairs(plan, plan.change(precision="bf16"))
+
+    assert [(a.framework, b.framework, b.precision) for a, b in pairs] == [
+        ("torch", "torch", "bf16"),
+        ("tensorflow", "tensorflow", "bf16"),
+    ]
 
 
 def test_a_failed_run_is_shown_with_its_reason(displayed):

@@ -5,7 +5,7 @@ Its runs are a study of their own, so they never change what a report shows.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
@@ -44,26 +44,29 @@ class Explored:
 
 @dataclass(frozen=True, kw_only=True)
 class TrialPlan(Plan):
-    """A single trial, whose fields can be changed."""
+    """Trials whose fields can be changed."""
 
     core: TrialSet
 
     def change(self, **fields: Any) -> TrialPlan:
-        """Return the plan of the trial with these fields changed.
+        """Return the plan of the trials with these fields changed in each.
 
-        Levers are pulled beside those that it has: it may train on all cores by one. `(name, None)` takes one away.
+        Levers are pulled beside those that a trial has: it may train on all cores by one. `(name, None)` leaves one
+        out.
         """
-        (trial,) = self.core
-        for name in fields:
-            check_name("field", name, list(trial.as_dict()))
-        if "levers" in fields:
-            fields["levers"] = _pulled(trial.levers, fields["levers"])
-        return single_trial_plan(replace(trial, **fields))
+        return trial_plan(*(_with_fields(trial, fields) for trial in self.core))
 
 
-def single_trial_plan(trial: AnyTrial) -> TrialPlan:
-    """Return a plan of one trial."""
-    return TrialPlan(core=TrialSet(trials=(trial.spec,), blocks=1))
+def trial_plan(*trials: AnyTrial) -> TrialPlan:
+    """Return a plan of these trials; several are one measuring, that goes on as one after an interrupt."""
+    return TrialPlan(core=TrialSet(trials=tuple(trial.spec for trial in trials), blocks=1))
+
+
+def _with_fields(trial: AnyTrial, fields: Mapping[str, Any]) -> AnyTrial:
+    for name in fields:
+        check_name("field", name, list(trial.as_dict()))
+    levers = {"levers": _pulled(trial.levers, fields["levers"])} if "levers" in fields else {}
+    return replace(trial, **{**fields, **levers})
 
 
 def _pulled(own: Iterable[Setting], given: Any) -> tuple[Setting, ...]:
@@ -99,8 +102,8 @@ def change(
         return Explored()
     if not isinstance(getattr(plan, "core", None), TrialSet):
         raise UserError(
-            "a search has no trials whose changed selves could be measured beside them: take one of its plain trials, "
-            "explore.single_trial_plan(start), for a start of plan.starts.values()."
+            "a search has no trials whose changed selves could be measured beside them: take its plain trials, "
+            "explore.trial_plan(*plan.starts.values()), or one of them."
         )
     pairs = changed_pairs(plan, plan.change(**parameters))
     told = [factor_of(*pair) for pair in pairs]
