@@ -54,6 +54,17 @@ def test_more_blocks_may_be_asked_for_then(interrupted):
     assert [run.block for run in by_hand(interrupted, part_of(8, blocks=3), session="s2").runs] == [0, 1, 2]
 
 
+def test_a_mistake_that_is_refused_meanwhile_loses_nothing(interrupted, monkeypatch):
+    def refuse(*_, **__):
+        raise UserError("too large for this machine.")
+
+    with monkeypatch.context() as mistaken, pytest.raises(UserError, match="too large"):
+        mistaken.setattr(study, "check_memory", refuse)
+        by_hand(interrupted, part_of(16, blocks=2), session="s2")
+
+    assert by_hand(interrupted, part_of(8, blocks=2), session="s3").session == "s1"
+
+
 @pytest.mark.parametrize("sizes", [(16,), (8, 16)])
 def test_another_plan_begins_anew(interrupted, sizes):
     assert by_hand(interrupted, part_of(*sizes, blocks=2), session="s2").session == "s2"

@@ -62,7 +62,8 @@ def going_on(study: str, plan: Plan, context: Context, **held: float) -> Iterato
             yield context
             return
         planned = plan_id(plan, **held)
-        ledger, session = Ledger(context.out), _unfinished(file, planned)
+        ledger, former = Ledger(context.out), _read(file)
+        session = _unfinished(former, planned)
         if session is not None and ledger.newest().get(study) == session:
             context = replace(context, id=session, resume=True)
             kept = counted(len(ledger.read({study: session})[0]), "run")
@@ -71,18 +72,20 @@ def going_on(study: str, plan: Plan, context: Context, **held: float) -> Iterato
                 f"delete {FOLDER}/{path.name} in the output folder.",
                 flush=True,
             )
-        file.truncate(0)
-        file.write(json.dumps({"session": context.id, "plan": planned}) + "\n")
-        file.flush()
+        _write(file, json.dumps({"session": context.id, "plan": planned}) + "\n")
         try:
             yield context
         except OtherSystem as problem:
             path.unlink(missing_ok=True)
             raise UserError(f"{problem.what} Run this cell again to begin a new session.") from None
-        except KeyboardInterrupt:
-            raise Interrupted(
-                f"{study}: interrupted. What was measured is kept: run this cell again to go on."
-            ) from None
+        except BaseException as problem:
+            if ledger.newest().get(study) != context.id:  # no run: what was to go on before still is
+                _write(file, former)
+            if isinstance(problem, KeyboardInterrupt):
+                raise Interrupted(
+                    f"{study}: interrupted. What was measured is kept: run this cell again to go on."
+                ) from None
+            raise
         path.unlink(missing_ok=True)
 
 
@@ -104,11 +107,21 @@ def plan_id(plan: Plan, **held: float) -> str:
     return hashlib.sha256(repr(said).encode()).hexdigest()[:16]
 
 
-def _unfinished(file: TextIO, planned: str) -> str | None:
-    """Return the session that a file names for this plan; None where it names none."""
+def _read(file: TextIO) -> str:
     file.seek(0)
+    return file.read()
+
+
+def _write(file: TextIO, text: str) -> None:
+    file.truncate(0)
+    file.write(text)
+    file.flush()
+
+
+def _unfinished(text: str, planned: str) -> str | None:
+    """Return the session that a file names for this plan; None where it names none."""
     try:
-        data: Any = json.loads(file.read())
+        data: Any = json.loads(text)
     except ValueError:
         return None
     same = isinstance(data, dict) and data.get("plan") == planned
