@@ -165,6 +165,13 @@ def test_what_a_plan_asked_for_before_an_interrupt_it_asks_for_again(workers, tm
     assert [(run.trial.batch_size, run.block) for run in again().runs] == [(8, 0), (4, 0), (4, 1)]
 
 
+def test_a_folder_that_cannot_be_written_to_is_one_line(workers, tmp_path):
+    (tmp_path / "outputs").write_text("a file")
+
+    with pytest.raises(UserError, match=r"^cannot write to .*/outputs: Not a directory; make it a folder"):
+        by_hand(tmp_path / "outputs", part_of(8))
+
+
 def test_a_command_is_told_of_another_system_as_of_any_mistake(interrupted, monkeypatch):
     monkeypatch.setitem(asking_study.VERSIONS, "torch", {"torch": "2.16.0", "cuda": "13.0"})
 

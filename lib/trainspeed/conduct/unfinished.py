@@ -12,6 +12,7 @@ import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from pathlib import Path
 from typing import Any, TextIO
 
 from trainspeed.conduct.context import Context
@@ -44,7 +45,8 @@ def going_on(study: str, plan: Plan, context: Context, **held: float) -> Iterato
     Args:
         held: What is equal for all runs of a session beside the plan: how long a turn is, when a run is ended.
     Raises:
-        UserError: The session was begun on another system; the next time, a new one begins.
+        UserError: The folder cannot be written to, or the session was begun on another system; the next time, a new one
+            begins.
         Interrupted: By the reader.
     """
     if not context.by_hand:
@@ -54,8 +56,7 @@ def going_on(study: str, plan: Plan, context: Context, **held: float) -> Iterato
             raise UserError(str(problem)) from None
         return
     path = context.out / FOLDER / f"{study}.json"
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("a+", encoding="utf-8") as file:
+    with _opened(path, context.out) as file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)  # until it is closed, or the kernel has ended
         except OSError:  # another notebook measures the study on another GPU, or there are no locks here
@@ -105,6 +106,17 @@ def plan_id(plan: Plan, **held: float) -> str:
     }
     said = (sets, plan.seed, sorted(parameters.items()), sorted(held.items()))
     return hashlib.sha256(repr(said).encode()).hexdigest()[:16]
+
+
+def _opened(path: Path, out: Path) -> TextIO:
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        return path.open("a+", encoding="utf-8")
+    except OSError as problem:
+        raise UserError(
+            f"cannot write to {out}: {problem.strerror or problem}; make it a folder that you can write to, or name "
+            "another one in the environment variable TRAINSPEED_OUT."
+        ) from None
 
 
 def _read(file: TextIO) -> str:
