@@ -8,6 +8,7 @@ from trainspeed.core.errors import (
     NAME_FORM,
     UserError,
     check_name,
+    check_seconds,
     check_shared,
     check_some,
     check_whole,
@@ -65,6 +66,24 @@ def test_an_empty_list_and_a_number_out_of_range_are_refused():
     for value in (0, 4, 2.0, True, None):
         error = raised(check_whole, "fold", value, 1, "one of 3", most=3)
         assert str(error) == f"fold (={value!r}) must be a whole number from 1 to 3: one of 3."
+
+
+@pytest.mark.parametrize("value", ["3m", None, [180], True, float("inf"), float("nan"), 0, -1.0])
+def test_seconds_are_a_finite_number_above_0(value):
+    error = raised(check_seconds, "timeout_s", value)
+
+    rule = "positive seconds" if value in (0, -1.0) else "a number of seconds, as in 180"
+    assert str(error) == f"timeout_s (={value!r}) must be {rule}."
+
+
+def test_a_time_that_may_be_none_says_what_that_stands_for():
+    check_seconds("budget_s", None, or_none=True)
+    check_seconds("interval_s", 0.5, least=0.01)
+
+    error = raised(check_seconds, "budget_s", "3m", or_none=True)
+    assert str(error).endswith("must be a number of seconds, as in 180, or None without a limit.")
+    error = raised(check_seconds, "interval_s", 0.005, least=0.01)
+    assert str(error).endswith("must be positive seconds, 0.01 or more.")
 
 
 def test_an_error_can_cross_processes():

@@ -38,7 +38,7 @@ from trainspeed.conduct.turns import TURN_S
 from trainspeed.conduct.unfinished import going_on
 from trainspeed.core.asked import choice_of
 from trainspeed.core.coverage import append_coverage, read_coverage
-from trainspeed.core.errors import PlanOnly, UserError
+from trainspeed.core.errors import PlanOnly, check_seconds
 from trainspeed.core.files import CHECK
 from trainspeed.core.frame import RUNS_CSV, append_csv, is_current, write_csv
 from trainspeed.core.guard import arm
@@ -78,13 +78,10 @@ def measure(
         PlanOnly: Only the plan was asked for, and has been written.
     """
     context = (context or current()).for_study(study)
-    least = {"timeout_s": (timeout_s, 0), "interval_s": (interval_s, MIN_INTERVAL_S), "turn_s": (turn_s, 0)}
-    for name, (seconds, fewest) in least.items():
-        if not seconds > 0 or seconds < fewest:
-            at_least = f", {fewest} or more" if fewest else ""
-            raise UserError(name, seconds, f"must be positive seconds{at_least}.")
-    if budget_s is not None and not budget_s > 0:
-        raise UserError("budget_s", budget_s, "must be positive seconds, or None for the whole plan.")
+    check_seconds("timeout_s", timeout_s)
+    check_seconds("interval_s", interval_s, least=MIN_INTERVAL_S)
+    check_seconds("turn_s", turn_s)
+    check_seconds("budget_s", budget_s, or_none=True)
     if context.render_from:
         measured = recorded(study, context, plan.may_be_empty)
     else:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import difflib
+import math
 from collections.abc import Collection, Mapping
+from numbers import Real
 
 # How field, value and rule are put together.
 VALUE_FORM = "{field} (={value!r}) {rule}"
@@ -91,6 +93,22 @@ def check_whole(field: str, value: object, least: int, why: str = "", *, most: i
     if not is_whole or value < least or (most is not None and value > most):
         span = f"of at least {least}" if most is None else f"from {least} to {most}"
         raise UserError(field, value, f"must be a whole number {span}{why and ': '}{why}.")
+
+
+def check_seconds(field: str, value: object, *, least: float = 0.0, or_none: bool = False) -> None:
+    """Raise a UserError where a value is no finite number of seconds above 0, or below the least.
+
+    Args:
+        or_none: Whether None may stand for no limit.
+    """
+    if value is None and or_none:
+        return
+    otherwise = ", or None without a limit" if or_none else ""
+    if not isinstance(value, Real) or isinstance(value, bool) or not math.isfinite(value):
+        raise UserError(field, value, f"must be a number of seconds, as in 180{otherwise}.")
+    if value <= 0 or value < least:
+        at_least = f", {least:g} or more" if least else ""
+        raise UserError(field, value, f"must be positive seconds{at_least}{otherwise}.")
 
 
 def check_some(field: str, values: Collection[object], rule: str) -> None:

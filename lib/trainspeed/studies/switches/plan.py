@@ -12,7 +12,7 @@ from typing import Any
 from trainspeed.conduct.context import current, recorded
 from trainspeed.conduct.machine import cores_here, devices_here, gpu_bytes_here, machine_here
 from trainspeed.conduct.plan import Plan, TrialSet, planner
-from trainspeed.core.errors import UserError, check_some, check_whole
+from trainspeed.core.errors import UserError, check_seconds, check_some, check_whole
 from trainspeed.core.format import NAMES, model_of
 from trainspeed.core.levers.compute import without_arithmetic
 from trainspeed.core.levers.feeding import batch_ladder, loader_ladder
@@ -84,6 +84,7 @@ def plan_switches(
     """
     check_whole("already_on", already_on, 0, "0 leaves it out")
     check_whole("batch_blocks", batch_blocks, 0, "0 leaves it out")
+    check_seconds("budget_s", budget_s, or_none=True)
     check_whole("confirm_blocks", confirm_blocks, 1, "6 or more give an interval")
     if not accuracy_margin > 0:
         rule = "must be more than 0 points: with 0, equal accuracy is never proved."
