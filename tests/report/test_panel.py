@@ -69,6 +69,11 @@ def test_what_is_chosen_and_typed_goes_into_the_text(shown, run):
         ("seed", "", "layout: seed must be int, got None (NoneType)"),
         ("budget_s", "soon", "layout: budget_s must be float, got &#x27;soon&#x27; (str)"),
         ("batch_sizes", "<b>[", "layout: batch_sizes: &#x27;&lt;b&gt;[&#x27; cannot be read as a list"),
+        (
+            "batch_sizes",
+            "2001-99-99",
+            "layout: batch_sizes: &#x27;2001-99-99&#x27; cannot be read as timestamp: in quotes it is text",
+        ),
     ],
 )
 def test_a_wrong_value_is_one_line_and_measures_nothing(shown, run, name, typed, said):

@@ -90,6 +90,10 @@ def test_a_file_wins_over_the_preset_and_the_preset_over_the_default(folder):
         ("- layout", r"must map notebook names to parameters"),
         ("layout:\n  blocks: [1\n", r"mine.yaml line 3, column 1: "),
         ("layout: {blocks: 1}\nlayout: *x", r"line 2, column 9"),
+        ("layout: {blocks: 2001-99-99}", r"line 1, column 18: '2001-99-99' cannot be read as timestamp"),
+        ("layout: {blocks: !!timestamp x}", r"line 1, column 18: 'x' cannot be read as timestamp"),
+        ("layout: {blocks: !!bool x}", r"line 1, column 18: 'x' cannot be read as bool"),
+        (f"layout: {{blocks: {'9' * 5000}}}", r"line 1, column 18: '9{12}\.\.\.9+' cannot be read as int"),
     ],
 )
 def test_a_wrong_file_is_one_line_that_says_what_to_do(folder, yaml, message):

@@ -13,6 +13,7 @@ import yaml
 from trainspeed.conduct.cluster.node import MACHINE_NAME
 from trainspeed.core.errors import UserError, check_name, check_whole
 from trainspeed.core.format import listed
+from trainspeed.report.plain_yaml import PlainLoader, wrong
 from trainspeed.report.yaml_error import yaml_error
 
 MACHINES = "machines"  # the one field of the file
@@ -41,7 +42,7 @@ class Fleet:
     machines: dict[str, MachineOfFleet]
 
 
-class _Loader(yaml.SafeLoader):
+class _Loader(PlainLoader):
     """YAML in which every name is text, such as 4090, and one that comes twice is an error.
 
     Else 4090 would be a number, "no" a truth value, and of two the last one would hold without a word.
@@ -52,15 +53,11 @@ class _Loader(yaml.SafeLoader):
         mapping: dict[Any, Any] = {}
         for key, value in node.value:
             if not isinstance(key, yaml.ScalarNode):
-                raise _wrong_key(key, "a name must be a word, and no list")
+                raise wrong(key, "a name must be a word, and no list")
             if key.value in mapping:
-                raise _wrong_key(key, f"{key.value!r} is in it twice")
+                raise wrong(key, f"{key.value!r} is in it twice")
             mapping[key.value] = self.construct_object(value, deep=deep)
         return mapping
-
-
-def _wrong_key(key: yaml.Node, why: str) -> yaml.MarkedYAMLError:
-    return yaml.constructor.ConstructorError(problem=why, problem_mark=key.start_mark)
 
 
 def read_fleet(path: Path) -> Fleet:

@@ -159,6 +159,7 @@ class ParameterPanel:
 
     def clicked(self) -> None:
         """Measure with the chosen values, or say in one line what is wrong with them."""
+        self.message.value = ""  # what was said of an earlier click
         try:
             source = with_values(self._source, self.values())
         except UserError as problem:

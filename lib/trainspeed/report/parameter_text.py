@@ -11,6 +11,7 @@ import yaml
 
 from trainspeed.core.errors import UserError
 from trainspeed.report.parameters import Parameter
+from trainspeed.report.plain_yaml import PlainLoader
 
 
 def with_values(source: str, values: Mapping[str, Any]) -> str:
@@ -57,7 +58,9 @@ def read_typed(parameter: Parameter, text: str) -> Any:
     if parameter.kind == "str":
         return text
     try:
-        return yaml.safe_load(f"[{text}]" if parameter.kind == "list" else text)
+        return yaml.load(f"[{text}]" if parameter.kind == "list" else text, PlainLoader)
+    except yaml.constructor.ConstructorError as problem:
+        raise UserError(f"{parameter.name}: {problem.problem}") from None
     except yaml.YAMLError:
         raise UserError(
             f"{parameter.name}: {text!r} cannot be read{' as a list' * (parameter.kind == 'list')}"

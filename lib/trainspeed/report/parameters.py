@@ -20,6 +20,7 @@ import yaml
 
 from trainspeed.core.errors import UserError, check_name, suggest
 from trainspeed.core.files import notebook_names
+from trainspeed.report.plain_yaml import PlainLoader
 from trainspeed.report.yaml_error import yaml_error
 
 TAG = "parameters"
@@ -168,7 +169,7 @@ def _place(given: Path | str) -> str:
 def _read_yaml(given: Path | str) -> dict[str, Any]:
     path = _place(given)
     try:
-        data = yaml.safe_load(yaml_text(given))
+        data = yaml.load(yaml_text(given), PlainLoader)
     except FileNotFoundError:
         raise UserError(
             f"no file {path}: PARAMS names a YAML file, seen from where you are, or is YAML itself, such as "
