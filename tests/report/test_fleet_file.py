@@ -25,6 +25,7 @@ def test_a_name_is_text_even_where_yaml_has_another_word_for_it(file):
         ("machines:\n\ta10g: {nodes: 2}", r"line 2, column 1: it is indented with a tab: use spaces"),
         ("machines:\n  a10g:\n  a10g:", r"line 3, column 3: 'a10g' is in it twice"),
         ("machines: {[a]: }", r"line 1, column 12: a name must be a word"),
+        ("machines: {a: {nodes: 010}}", r"line 1, column 23: YAML reads 010 as 8"),
         ("a10g: {nodes: 2}", r"unknown field of \S+ 'a10g'. Known: machines"),
         ("machine: {a10g: }", r"did you mean 'machines'\?"),
         ("", r"has no machines: name one, such as `machines: {a10g"),

@@ -90,6 +90,8 @@ def test_a_file_wins_over_the_preset_and_the_preset_over_the_default(folder):
         ("- layout", r"must map notebook names to parameters"),
         ("layout:\n  blocks: [1\n", r"mine.yaml line 3, column 1: "),
         ("layout: {blocks: 1}\nlayout: *x", r"line 2, column 9"),
+        ("layout: {blocks: 010}", r"line 1, column 18: YAML reads 010 as 8: write 8 where you mean that$"),
+        ("budget: 1:30", r"line 1, column 9: YAML reads 1:30 as 90"),
         ("layout: {blocks: 2001-99-99}", r"line 1, column 18: '2001-99-99' cannot be read as timestamp"),
         ("layout: {blocks: !!timestamp x}", r"line 1, column 18: 'x' cannot be read as timestamp"),
         ("layout: {blocks: !!bool x}", r"line 1, column 18: 'x' cannot be read as bool"),
