@@ -74,6 +74,7 @@ def test_what_is_chosen_and_typed_goes_into_the_text(shown, run):
             "2001-99-99",
             "layout: batch_sizes: &#x27;2001-99-99&#x27; cannot be read as timestamp: in quotes it is text",
         ),
+        ("budget_s", "1e400", "got &#x27;1e400&#x27; (str): write a finite number<"),
         ("budget_s", "1:30", "layout: budget_s: YAML reads 1:30 as 90: write 90 where you mean that"),
     ],
 )

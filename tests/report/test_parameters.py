@@ -81,6 +81,8 @@ def test_a_file_wins_over_the_preset_and_the_preset_over_the_default(folder):
         ("layout: {blocks: 6.5}", r"blocks must be int, got 6.5 \(float\)"),
         ("layout: {blocks: '8'}", r"got '8' \(str\): write 8 without quotes"),
         ("layout: {blocks: 1e2}", r"got '1e2' \(str\): YAML reads 1e2 as text; write 100"),
+        ("layout: {blocks: 08}", r"got '08' \(str\): YAML reads 08 as text; write 8$"),
+        ("layout: {blocks: 1e400}", r"got '1e400' \(str\): write a finite number$"),
         ("layout: {batch_sizes: 32}", r"batch_sizes must be list, got 32 \(int\): write \[32\]"),
         ("layout: {batch_sizes: null}", r"batch_sizes must be list, got None \(NoneType\): write \[\]$"),
         ("layout: {batch_sizes: {a: 1}}", r"batch_sizes must be list, got {'a': 1} \(dict\)$"),

@@ -282,9 +282,11 @@ def _hint(value: Any, kind: str) -> str:
         number = float(value)
     except ValueError:
         return ""
+    if not math.isfinite(number):
+        return ": write a finite number"
     if kind == "int" and not number.is_integer():
         return ""
-    if "e" in value.lower():
-        written = str(int(number)) if kind == "int" else yaml.safe_dump(number).split()[0]
-        return f": YAML reads {value} as text; write {written}"
-    return f": write {value} without quotes"
+    if yaml.safe_load(value.strip()) == number:
+        return f": write {value.strip()} without quotes"
+    written = str(int(number)) if kind == "int" else yaml.safe_dump(number).split()[0]
+    return f": YAML reads {value} as text; write {written}"
