@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import Any
 
 import ipywidgets
-import nbformat
 from IPython import get_ipython
 from IPython.display import display
 
@@ -32,6 +31,7 @@ from trainspeed.core.trial import (
     STRATEGIES,
     USER_DATA,
 )
+from trainspeed.report.executed_cell import executed_cell
 from trainspeed.report.parameter_text import as_typed, read_typed, with_values
 from trainspeed.report.parameters import TAG, Parameter, check_parameters, parse
 
@@ -172,8 +172,15 @@ class ParameterPanel:
 
 
 def display_panel(notebook: str) -> None:
-    """Display the panel of a notebook below its parameters cell."""
-    script, before = ipywidgets.Output(), executed_source(notebook)
+    """Display the panel of a notebook below its parameters cell; where it cannot show that cell, one line says why."""
+    ran = get_ipython().history_manager
+    history = [*zip(ran.input_hist_parsed, ran.input_hist_raw, strict=True)]
+    try:
+        before = executed_cell(ROOT / f"notebooks/{notebook}.ipynb", history)
+    except UserError as problem:
+        display(ipywidgets.HTML(f"No panel: {html.escape(str(problem))}."))
+        return
+    script = ipywidgets.Output()
 
     def run(source: str) -> None:
         names = {"kernel": _kernel_id(), "tag": TAG, "before": before, "edited": EDITED, "source": source}
@@ -186,20 +193,6 @@ def display_panel(notebook: str) -> None:
     panel = ParameterPanel(notebook, before, run)
     panel.box.children = (*panel.box.children, script)
     display(panel.box)
-
-
-def executed_source(notebook: str) -> str:
-    """Return the parameters cell as it was run last in this kernel; as the notebook's file has it, if it was not."""
-    cells = nbformat.read(ROOT / "notebooks" / f"{notebook}.ipynb", 4).cells
-    own = next(cell.source for cell in cells if TAG in cell.metadata.get("tags", []))
-    names = parse(own, notebook).keys()
-    for source in reversed(get_ipython().history_manager.input_hist_raw):
-        try:
-            if names <= parse(source, notebook).keys():
-                return source
-        except UserError:  # another cell
-            continue
-    return own
 
 
 def _kernel_id() -> str:
