@@ -100,6 +100,13 @@ def test_fewer_than_two_are_told_with_an_example(folder, runs, said):
     assert str(problem.value).startswith(said)
 
 
+def test_in_jupyterlab_the_example_is_a_line_for_the_parameters_cell(folder, monkeypatch):
+    monkeypatch.setattr("trainspeed.studies.across.sides.in_notebook", lambda: True)
+
+    with pytest.raises(UserError, match=r"^runs names no ledger: name one folder .*, as in `runs: list = \["):
+        read_sides([], fewest=1, seen_from=folder, environment={})
+
+
 @pytest.mark.parametrize(
     ("usd", "said"),
     [

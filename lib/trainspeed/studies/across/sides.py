@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from trainspeed.conduct.context import in_notebook
 from trainspeed.core.errors import UserError
 from trainspeed.core.format import counted
 from trainspeed.core.guard import arm
@@ -28,6 +29,7 @@ PATHS_VARIABLE = "TRAINSPEED_COMPARE"
 FEWEST = 2
 USAGE_OF_ONE = 'make history RUNS="outputs"'
 USAGE = 'make compare RUNS="outputs/old data/measured/xyz"'
+IN_CELL = 'runs: list = ["outputs/old", "data/measured/xyz"]'
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -122,11 +124,13 @@ def _check_count(runs: Sequence[str], fewest: int) -> None:
                 f"ledger {place} of {len(runs)} is missing: name a folder with runs, as in `{USAGE}`."
             )
     if len(runs) < fewest:
-        given = f"RUNS (={runs[0]}) names one ledger" if runs else "RUNS names no ledger"
+        usage = f"`{USAGE if fewest == FEWEST else USAGE_OF_ONE}`"
+        named = "RUNS"
+        if in_notebook():  # a reader's: a command has checked what its notebook is given
+            named, usage = "runs", f"`{IN_CELL}` in the parameters cell"
+        given = f"{named} (={runs[0]}) names one ledger" if runs else f"{named} names no ledger"
         wanted = "two or more folders" if fewest == FEWEST else "one folder or more"
-        raise UserError(
-            f"{given}: name {wanted} with runs, as in `{USAGE if fewest == FEWEST else USAGE_OF_ONE}`."
-        )
+        raise UserError(f"{given}: name {wanted} with runs, as in {usage}.")
 
 
 def _given(runs: Sequence[str], environment: Mapping[str, str]) -> Sequence[str]:
