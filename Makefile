@@ -29,6 +29,7 @@ A ?=
 B ?=
 A_USD ?=
 B_USD ?=
+LAB ?=
 
 # A value as one word of the shell, whatever spaces and quotes it holds.
 quote = '$(subst ','\'',$(1))'
@@ -80,8 +81,8 @@ data: setup ## download CIFAR-10 and MNIST, and check them
 	@.venv/bin/python -m trainspeed data
 
 # The panel's Measure edits and runs a notebook through what the option exposes.
-lab: setup ## open the notebooks in JupyterLab
-	@.venv/bin/jupyter lab --notebook-dir notebooks --expose-app-in-browser
+lab: setup ## open the notebooks in JupyterLab; LAB="--no-browser --port 9999" for further options of `jupyter lab`
+	@.venv/bin/jupyter lab --notebook-dir notebooks --expose-app-in-browser $(if $(filter 0,$(shell id -u)),--allow-root) $(LAB)
 
 # Python's caches are wanted: else each of hundreds of processes compiles lib anew, and three compile all tests at once;
 # two make them here, each of one half.
