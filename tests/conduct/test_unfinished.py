@@ -44,6 +44,7 @@ def sessions_and_blocks(out):
 
 def test_the_next_start_measures_what_is_left_in_the_same_session(interrupted, capsys):
     again = by_hand(interrupted, part_of(8, blocks=2), session="s2")
+    assert again.by_hand
 
     assert again.session == "s1" and [run.block for run in again.runs] == [0, 1]
     assert sessions_and_blocks(interrupted) == [("s1", 0), ("s1", 1)]

@@ -12,11 +12,11 @@ from trainspeed.show.alone import alone_texts
 LINK = "[switches](switches.html)"
 
 
-def told(folder, lines):
+def told(folder, lines, **more):
     (folder / "sessions.jsonl").write_text("".join(f"{line}\n" for line in lines))
     runs = layout_pair([1.0] * 6)
     verdicts = compare(runs, "layout", "channels_first", "channels_last", question="?")
-    measured = Measured(tuple(runs), "layout", "20261120T100000Z-abcd", out=folder, folder=folder)
+    measured = Measured(tuple(runs), "layout", "20261120T100000Z-abcd", out=folder, folder=folder, **more)
     assert alone_texts(measured, []) == []
     (text,) = alone_texts(measured, verdicts)
     return text
@@ -34,3 +34,9 @@ def test_advice_on_one_setting_says_where_it_holds_and_leads_to_what_measures_th
 )
 def test_a_page_that_the_report_was_not_asked_for_is_no_link(tmp_path, lines):
     assert LINK not in told(tmp_path, lines)
+
+
+def test_by_hand_no_page_is_there_to_lead_to(tmp_path):
+    text = told(tmp_path, [json.dumps({"session": "s", "notebooks": ["switches"]})], by_hand=True)
+
+    assert text.endswith(" The notebook `switches` measures settings together.")

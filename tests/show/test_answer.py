@@ -152,6 +152,14 @@ def test_what_holds_for_many_intervals_is_not_said_of_one():
     assert said.startswith("It is a 95 % interval over 6 blocks of fresh processes. Comparisons in all: 1.")
 
 
+@pytest.mark.parametrize("by_hand", [True, False])
+def test_fresh_blocks_are_told_on_a_front_page_and_by_hand_there_is_none(by_hand):
+    runs = layout_pair([1.3] * 6)
+    said = " ".join(certainty_sentences(measured(runs, by_hand=by_hand), judged(runs), []))
+    assert ("index.html" in said) is not by_hand
+    assert ("Nothing was measured again in fresh blocks." in said) is by_hand
+
+
 def test_certainty_tells_where_blocks_noise_and_doubts():
     runs = [*several(), *control_runs([1.03] * 6)]
     sentences = certainty_sentences(measured(runs), judged(runs), controls(runs))

@@ -127,6 +127,13 @@ def test_an_answer_with_a_gain_leads_to_what_fresh_blocks_say_of_it(shown, verdi
     assert ("(index.html#measured-again-in-fresh-blocks)" in said) is gained
 
 
+def test_by_hand_an_answer_names_the_notebook_that_measures_a_gain_again(shown):
+    measured = Measured((), "layout", "s", out=Path(), folder=Path(), by_hand=True)
+    said = shown(partial(sections.answer, measured=measured), judged(SURE), [])[1]
+
+    assert "`summary.ipynb` measures the largest gains again" in said and "index.html" not in said
+
+
 @pytest.mark.parametrize("verdicts", [judged(SURE), judged(FEW)], ids=["decided", "nothing decided"])
 def test_an_answer_names_the_comparison_that_it_had_no_time_for(shown, verdicts):
     arm = make_run(framework="tensorflow").trial.as_dict()

@@ -186,6 +186,7 @@ class Measured(RunSet):
         folder: Folder of the ledger that the runs are in; not the same as `out` when rendering.
         doubts: Reasons to distrust the ledger as a whole; those about single runs are in their notes.
         coverage: What of the plan the time was enough for; None where there was no limit.
+        by_hand: Whether a reader measured it in a notebook, so that no report has pages beside it.
     """
 
     study: str
@@ -194,6 +195,7 @@ class Measured(RunSet):
     folder: Path
     doubts: tuple[str, ...] = ()
     coverage: Coverage | None = None
+    by_hand: bool = False
 
     @property
     def machine(self) -> Mapping[str, Any]:

@@ -19,14 +19,15 @@ def alone_texts(measured: Measured, verdicts: Sequence[Verdict]) -> list[str]:
         return []
     setting = escape(", ".join(shared_words(verdicts)))
     held = f" (held equal: {setting})" if setting else ""
-    together = f" [{TOGETHER}]({TOGETHER}.html) measures settings together" if _is_in_report(measured) else ""
-    together = (
-        together
-        or f" Settings together were not measured in this report: the notebook `{TOGETHER}` does that"
-    )
+    if measured.by_hand:
+        together = f"The notebook `{TOGETHER}` measures settings together"
+    elif _is_in_report(measured):
+        together = f"[{TOGETHER}]({TOGETHER}.html) measures settings together"
+    else:
+        together = f"Settings together were not measured in this report: the notebook `{TOGETHER}` does that"
     return [
         f"All of this is of one setting changed by itself{held}. With another one changed as well, or for another "
-        f"model, it may be different.{together}."
+        f"model, it may be different. {together}."
     ]
 
 

@@ -44,6 +44,10 @@ AGAIN = Marked(
     "That is a first measurement: the largest gains are measured again in fresh blocks, and the "
     f"{FRONT_PAGE} says what became of them."
 )
+AGAIN_BY_HAND = Marked(
+    "That is a first measurement: `summary.ipynb` measures the largest gains again in fresh blocks, and so does "
+    "`make report`."
+)
 
 
 def answer_text(answer: Answer, *, on_cores: bool = False) -> Marked:
@@ -172,7 +176,8 @@ def certainty_sentences(
         setting = [*where, *(word for word in shared_words(sure) if word not in told)]
         sentences.append(f"Measured on: {', '.join(setting)}.")
         every = [verdict for verdict in doubted or verdicts if not verdict.is_control]
-        sentences.append(_intervals([v for v in every if v.low is not None], len(every)))
+        judged = [verdict for verdict in every if verdict.low is not None]
+        sentences.append(_intervals(judged, len(every), measured.by_hand))
     sentences += onednn_sentences(measured.runs)
     noise = [f"{_whose(v)} {size_of(v)} ({interval_of(v)})" for v in control if v.low is not None]
     if noise:
@@ -194,7 +199,7 @@ def _whose(control: Verdict) -> str:
     return ", ".join(control.baseline.describe()[:2])
 
 
-def _intervals(sure: Sequence[Verdict], all_of_them: int) -> Marked:
+def _intervals(sure: Sequence[Verdict], all_of_them: int, by_hand: bool) -> Marked:
     """Return what the intervals are, how many of them may miss the truth, and where fresh blocks are told."""
     blocks = sorted({verdict.blocks for verdict in sure})
     span = f"{blocks[0]}" if len(blocks) == 1 else f"{blocks[0]} to {blocks[-1]}"
@@ -205,11 +210,11 @@ def _intervals(sure: Sequence[Verdict], all_of_them: int) -> Marked:
         if len(sure) > 1
         else f"It is a {percent(CONFIDENCE)} interval over {span} blocks of fresh processes."
     )
-    chosen = (
-        "The total was measured in blocks that were not used to choose the switches."
-        if any(verdict.factor == RECIPE for verdict in sure)
-        else f"What was measured again in fresh blocks is on the {FRONT_PAGE}."
-    )
+    chosen = f"What was measured again in fresh blocks is on the {FRONT_PAGE}."
+    if any(verdict.factor == RECIPE for verdict in sure):
+        chosen = "The total was measured in blocks that were not used to choose the switches."
+    elif by_hand:
+        chosen = "Nothing was measured again in fresh blocks."
     return Marked(f"{told} Comparisons in all: {all_of_them}. {chosen}")
 
 

@@ -17,6 +17,7 @@ from trainspeed.judge.verdict import Outcome
 from trainspeed.show import forest, notebook, tables
 from trainspeed.show.answer import (
     AGAIN,
+    AGAIN_BY_HAND,
     accuracy_text,
     answer_text,
     certainty_sentences,
@@ -77,7 +78,8 @@ def answer(
     sure = [verdict for verdict in verdicts if verdict.low is not None]
     said = [answer_text(one, on_cores=on_cores) for one in answers(sure)]
     kept = [accuracy_text(accuracy, untrained)] if accuracy is not None else []
-    again = [AGAIN] if any(verdict.outcome is Outcome.FASTER for verdict in sure) else []
+    first = AGAIN_BY_HAND if measured is not None and measured.by_hand else AGAIN
+    again = [first] if any(verdict.outcome is Outcome.FASTER for verdict in sure) else []
     told = [*said, *again, *first_looks(verdicts), *kept] if said else nothing_decided(measured)
     left = [] if measured is None else core_left_out(measured.coverage)
     text = "\n\n".join([*unanswered, *told, *map(escape, left)])
