@@ -58,6 +58,7 @@ WRONG = (
         {"cores": 2},
     ),
     *({"cores": {"logical": "two"}}, {"cpu_flags": [1]}, {"memory_bytes": "1 GB"}, {"dtypes": [1]}),
+    [{"kind": "cpu_throttled", "share": 80, "cores": 0.3}],
     *([{"kind": "cores_busy", "cores": "two"}], [{"kind": "of no kind"}], [{"layer": 1}], {"kernels": "k"}),
     *({"channels_last": None, "channels_first": 2}, "2026-13-01T00:00:00+00:00", "2026-01-01T00:00:00"),
     "0001-01-01T00:00:00+00:00",

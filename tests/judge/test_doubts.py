@@ -213,6 +213,7 @@ STORED = {  # by the words that they had then
     "A sentence of long ago.": notes.OtherNote(text="A sentence of long ago."),
 }
 NEWER = [  # than schema 1
+    notes.CpuThrottled(share=0.8, cores=0.3),
     notes.BusyWhileWaiting(cores=0.03),
     notes.GpuBusyWhileWaiting(share=0.03),
     notes.GpuShared(gpu=1, load_percent=37.0),

@@ -89,30 +89,6 @@ def test_physical_cores_are_none_where_the_system_does_not_tell(tmp_path, monkey
 
 
 @pytest.mark.parametrize(
-    ("files", "quota"),
-    [
-        ({}, None),
-        ({"sys/fs/cgroup/cpu.max": "max 100000\n"}, None),
-        ({"sys/fs/cgroup/cpu.max": "150000 100000\n"}, 1.5),
-        (
-            {"sys/fs/cgroup/cpu/cpu.cfs_quota_us": "-1\n", "sys/fs/cgroup/cpu/cpu.cfs_period_us": "100000\n"},
-            None,
-        ),
-        (
-            {"sys/fs/cgroup/cpu/cpu.cfs_quota_us": "400000", "sys/fs/cgroup/cpu/cpu.cfs_period_us": "100000"},
-            4.0,
-        ),
-        ({"sys/fs/cgroup/slurm/job/cpu.max": "150000 100000\n", "proc/self/cgroup": "0::/slurm/job\n"}, 1.5),
-    ],
-)
-def test_reads_how_many_cores_a_container_grants(tmp_path, files, quota):
-    for path, text in files.items():
-        write(tmp_path, path, text)
-
-    assert detect.core_quota(tmp_path) == quota
-
-
-@pytest.mark.parametrize(
     ("path", "text", "known"),
     [
         ("memory.max", "4000\n", 4000),

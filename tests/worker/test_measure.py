@@ -11,6 +11,7 @@ from study_data import tiny_trial
 from trainspeed.core.levers.host import ALL_CORES
 from trainspeed.core.notes import (
     CoresBusy,
+    CpuThrottled,
     CpuTimeStolen,
     LossNotFinite,
     NotEvaluated,
@@ -21,6 +22,7 @@ from trainspeed.core.result import GpuMemory
 from trainspeed.core.run import Status
 from trainspeed.core.trial import Trial
 from trainspeed.sensors.cpu import CpuSeconds, HostLoad
+from trainspeed.sensors.cpu_limit import Periods
 from trainspeed.worker import measure as child
 from trainspeed.worker import meter, validity
 from trainspeed.worker.events import MeasurementEnded, ResultSent, StageBegun
@@ -35,11 +37,12 @@ def own_environment(monkeypatch):
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
 
 
-def loads(*, others_s=0.0, steal_s=0.0):
+def loads(*, others_s=0.0, steal_s=0.0, throttled=0):
     """Readings before and after 10 s of epochs on four cores, one of which was ours."""
     before = HostLoad(monotonic_s=0.0, cpu=CpuSeconds(busy=5.0, stolen=0.0, total=400.0), own_s=3.0)
     used = CpuSeconds(busy=15.0 + others_s, stolen=steal_s, total=440.0)
-    after = HostLoad(monotonic_s=10.0, cpu=used, own_s=13.0)
+    limits = {"container": Periods(elapsed=100, throttled=throttled)} if throttled else {}
+    after = HostLoad(monotonic_s=10.0, cpu=used, own_s=13.0, limits=limits)
     return iter([before, after])
 
 
@@ -89,6 +92,17 @@ def test_a_stranger_on_the_cores_during_the_epochs_is_a_note(notes_of):
 
 def test_a_hypervisor_that_takes_cpu_time_is_a_note(notes_of):
     assert notes_of(loads(steal_s=4), device="cpu") == (CpuTimeStolen(share=0.1),)
+
+
+@pytest.mark.parametrize(
+    ("throttled", "quota", "notes"),
+    [(80, 0.3, (CpuThrottled(share=0.8, cores=0.3),)), (5, 0.3, ()), (80, None, ())],
+)
+def test_a_limit_of_cpu_time_that_stops_the_run_is_a_note(notes_of, monkeypatch, throttled, quota, notes):
+    """Where it was lifted meanwhile, there is none to name."""
+    monkeypatch.setattr(meter, "core_quota", lambda: quota)
+
+    assert notes_of(loads(throttled=throttled), device="cpu") == notes
 
 
 def hold_memory(gpu, held_bytes):

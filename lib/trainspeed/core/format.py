@@ -112,6 +112,11 @@ def percent_used(share: float) -> str:
     return percent(share) if round(100 * share) else "less than 1 %"
 
 
+def hundredths(number: float) -> str:
+    """Return a number with two decimals at the most: "1.33", "0.5", "4"."""
+    return f"{number:.2f}".rstrip("0").rstrip(".")
+
+
 def gigabytes(size_bytes: float | None, decimals: int = 0) -> str:
     """Return a size in GB of 1e9 bytes."""
     return MISSING if _absent(size_bytes) else f"{size_bytes / 1e9:,.{decimals}f} GB"

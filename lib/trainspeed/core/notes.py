@@ -9,6 +9,8 @@ from typing import Any
 
 import msgspec
 
+from trainspeed.core.quantities import Amount, Share
+
 
 class Note(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", forbid_unknown_fields=True):
     """Base of all notes; in JSON, an object with the `kind` and the fields."""
@@ -84,6 +86,18 @@ class CpuTimeStolen(Note, tag="cpu_time_stolen"):
     """The hypervisor took this share of the CPU time, 0 to 1."""
 
     share: float
+
+
+class CpuThrottled(Note, tag="cpu_throttled"):
+    """The limit of CPU time of the container or job stopped it while the run was being timed.
+
+    Attributes:
+        share: Of the limit's periods, 0 to 1, those in which it did.
+        cores: The limit, in cores' worth of time.
+    """
+
+    share: Share
+    cores: Amount
 
 
 class BusyWhileWaiting(Note, tag="busy_while_waiting"):

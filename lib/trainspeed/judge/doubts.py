@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from trainspeed.core import notes
 from trainspeed.core.convolution import AnyTrial
 from trainspeed.core.coverage import Coverage
-from trainspeed.core.format import NAMES, counted, fixed, gigabytes, percent
+from trainspeed.core.format import NAMES, counted, fixed, gigabytes, hundredths, percent
 from trainspeed.core.notes import Note
 from trainspeed.core.run import Run, Status
 from trainspeed.judge.beyond_ceiling import ceiling_doubts
@@ -180,6 +180,12 @@ def note_sentence(note: Note) -> str:
         case notes.CpuTimeStolen():
             share = percent(note.share)
             return f"The hypervisor took up to {share} of the CPU time meanwhile: use a machine of your own."
+        case notes.CpuThrottled():
+            return (
+                f"The limit of {hundredths(note.cores)} cores of this container or job stopped it in up to "
+                f"{percent(note.share)} of its periods while a run was timed: give it whole cores, in Docker by "
+                "--cpuset-cpus, or raise the limit, --cpus there and limits.cpu in Kubernetes."
+            )
         case notes.BusyWhileWaiting():
             share = fixed(100 * note.cores, 1, " %")
             return (

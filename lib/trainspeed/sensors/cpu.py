@@ -16,6 +16,7 @@ from typing import NamedTuple
 
 import psutil
 
+from trainspeed.sensors.cpu_limit import Periods, limit_periods, throttled_of
 from trainspeed.sensors.processes import all_cores, usable_cores
 
 STAT = Path("/proc/stat")
@@ -52,6 +53,7 @@ class HostLoad:
         own_s: CPU seconds of this process and its descendants, including those it has waited for.
         cores: Of each core, by the kernel's name of it; empty off Linux.
         in_ticks: Whether `own_s` counts in ticks: of this process alone it is exact to the nanosecond.
+        limits: Of each control group with a limit of CPU time, its periods.
     """
 
     monotonic_s: float
@@ -59,6 +61,7 @@ class HostLoad:
     own_s: float
     cores: Mapping[str, CpuSeconds] = field(default_factory=dict)
     in_ticks: bool = False
+    limits: Mapping[str, Periods] = field(default_factory=dict)
 
 
 def host_load(stat: Path = STAT, process: psutil.Process | None = None) -> HostLoad:
@@ -71,7 +74,12 @@ def host_load(stat: Path = STAT, process: psutil.Process | None = None) -> HostL
     own_s, in_ticks = _tree_s(process)
     now_s = time.monotonic()
     return HostLoad(
-        monotonic_s=now_s, cpu=seconds.pop("cpu", None), own_s=own_s, cores=seconds, in_ticks=in_ticks
+        monotonic_s=now_s,
+        cpu=seconds.pop("cpu", None),
+        own_s=own_s,
+        cores=seconds,
+        in_ticks=in_ticks,
+        limits=limit_periods(),
     )
 
 
@@ -159,6 +167,14 @@ def stolen_share(before: HostLoad, after: HostLoad) -> float | None:
         return None
     total_s = after.cpu.total - before.cpu.total
     return (after.cpu.stolen - before.cpu.stolen) / total_s if total_s > 0 else None
+
+
+def throttled_share(before: HostLoad, after: HostLoad) -> float | None:
+    """Return the share of a limit's periods, 0 to 1, in which it stopped this container or job.
+
+    None where there is no limit, or where no period of it went by.
+    """
+    return throttled_of(before.limits, after.limits)
 
 
 def cpu_seconds(stat: Path = STAT) -> dict[str, CpuSeconds]:

@@ -15,6 +15,7 @@ import psutil
 
 from trainspeed.sensors.control_groups import FILE_SYSTEM, control_groups
 from trainspeed.sensors.cpu import cpu_flags, cpu_name
+from trainspeed.sensors.cpu_limit import core_quota
 from trainspeed.sensors.gpus import ChosenGpus, choose_gpus, hashed
 from trainspeed.sensors.interconnect import first_link, interconnect
 from trainspeed.sensors.memory import LIMITS, huge_pages_mode
@@ -95,18 +96,6 @@ def physical_cores(root: Path = FILE_SYSTEM) -> int | None:
         cores.add((_read(topology / "physical_package_id"), _read(topology / "core_id")))
     known = {core for core in cores if None not in core}
     return len(known) or (None if cores else psutil.cpu_count(logical=False))
-
-
-def core_quota(root: Path = FILE_SYSTEM) -> float | None:
-    """Return how many cores' worth of time the control groups grant (`docker run --cpus`, a job); None if all."""
-    quotas = []
-    for group in control_groups("cpu", root):
-        quota, _, period = (_read(group / "cpu.max") or "").partition(" ")
-        if not period:  # version 1 of control groups
-            quota, period = (_read(group / f"cpu.cfs_{name}_us") or "" for name in ("quota", "period"))
-        if quota.isdigit() and period.isdigit() and int(period):  # "max" and -1 mean no limit
-            quotas.append(int(quota) / int(period))
-    return min(quotas, default=None)
 
 
 def machine_memory_bytes(root: Path = FILE_SYSTEM) -> int:

@@ -7,15 +7,27 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from statistics import fmean
 
-from trainspeed.core.notes import AnyNote, CoresBusy, CpuTimeStolen, GpuShared, GpuSlowedDown
+from trainspeed.core.notes import AnyNote, CoresBusy, CpuThrottled, CpuTimeStolen, GpuShared, GpuSlowedDown
 from trainspeed.core.result import DISTURBED_CORES
-from trainspeed.sensors.cpu import HostLoad, foreign_cores, host_load, last_cores, others_cores, stolen_share
+from trainspeed.sensors.cpu import (
+    HostLoad,
+    foreign_cores,
+    host_load,
+    last_cores,
+    others_cores,
+    stolen_share,
+    throttled_share,
+)
+from trainspeed.sensors.cpu_limit import core_quota
 from trainspeed.sensors.gpus import BUSY_PERCENT
 from trainspeed.sensors.nvml import Nvml, open_nvml
 from trainspeed.sensors.processes import descends_from
 from trainspeed.worker.waiting_gpu import WaitingGpu
 
 STOLEN_SHARE = 0.02  # of the CPU's time taken by the hypervisor: the margin of a verdict
+THROTTLED_SHARE = (
+    0.05  # of the periods of a limit of CPU time: now and then a thread that wakes up late goes beyond it
+)
 # A GPU's energy counter was seen to move every 10 to 100 ms: a reading may be late by one step, so that a span
 # begins with up to a step of what came before it. Over a shorter span that is no longer small.
 # Source: https://github.com/gpuopenanalytics/pynvml/pull/18 (10 ms), https://arxiv.org/abs/2312.02741 (up to 100 ms)
@@ -147,12 +159,15 @@ class Meter:
         return fmean(self._loads) if self._loads else None
 
     def notes(self) -> list[AnyNote]:
-        """Return what makes the spans doubtful: others on the CPU or a GPU, and GPUs that slowed themselves down."""
+        """Return what makes the spans doubtful: others on the CPU or a GPU, a limit, GPUs that slowed down."""
         notes: list[AnyNote] = []
         if (others := self._average(foreign_cores)) is not None and others > DISTURBED_CORES:
             notes.append(CoresBusy(cores=others))
         if (stolen := self._average(stolen_share)) is not None and stolen > STOLEN_SHARE:
             notes.append(CpuTimeStolen(share=stolen))
+        throttled = self._average(throttled_share)
+        if throttled is not None and throttled > THROTTLED_SHARE and (quota := core_quota()) is not None:
+            notes.append(CpuThrottled(share=throttled, cores=quota))
         for (gpu, fault), count in sorted(self._faults.items()):
             notes.append(GpuSlowedDown(gpu=gpu, reason=fault, share=count / self._looks[gpu]))
         for gpu, percent in sorted(self._shared_percent.items()):
