@@ -65,6 +65,7 @@ def rehearsed(name: str, out: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[li
     monkeypatch.setattr("trainspeed.conduct.study.check_memory", note)
     monkeypatch.setattr("trainspeed.conduct.study.write_plan", lambda path, plan: None)
     monkeypatch.setattr("trainspeed.sensors.machine.logical_cores", lambda: 2)
+    monkeypatch.setattr("trainspeed.sensors.machine.core_quota", lambda: None)
     variables = {"TRAINSPEED_PLAN": "plan.json", "TRAINSPEED_DEVICE": "cpu", "TRAINSPEED_OUT": str(out)}
     for variable, value in variables.items():
         monkeypatch.setenv(variable, value)

@@ -61,6 +61,7 @@ def executed(monkeypatch, out, *, render=None):
     }.items():
         monkeypatch.setenv(variable, str(value or ""))
     monkeypatch.setattr("trainspeed.sensors.machine.logical_cores", lambda: 2)
+    monkeypatch.setattr("trainspeed.sensors.machine.core_quota", lambda: None)
     values = resolve_parameters(["switches"], NOTEBOOKS, preset="smoke")["switches"] | VALUES
     names: dict = {}
     with plt.rc_context():

@@ -3,11 +3,13 @@
 import pytest
 
 from fake_nvml import FakeGpu, FakeNvml, install, install_none
+from study_data import tiny_trial
 from trainspeed.conduct.estimates import check_memory
-from trainspeed.conduct.machine import DEVICE_VARIABLE, devices, has_gpu
+from trainspeed.conduct.machine import DEVICE_VARIABLE, cores_here, devices, devices_here, has_gpu
 from trainspeed.conduct.plan import Planned
 from trainspeed.core.convolution import Conv2dTrial
 from trainspeed.core.errors import UserError
+from trainspeed.core.levers.host import ALL_CORES
 from trainspeed.core.machine_text import device_name, gpu_names, machine_name, machine_parts
 
 OLD, FAST, NEW = "GeForce GT 1030", "GeForce RTX 4090", "GeForce RTX 5060"
@@ -112,6 +114,31 @@ def test_gpus_that_are_not_to_be_used_leave_a_study_on_the_cpu_and_are_named(
     assert (device, uuids, machine["gpus"], has_gpu()) == ("cpu", (), [], False)
     assert machine_parts(machine)["GPUs"].startswith(f"not used: 1 × {OLD} (")
     assert variable in machine_parts(machine)["GPUs"]
+
+
+@pytest.mark.parametrize(
+    ("quota", "count", "name"),
+    [
+        (None, 64, "Example CPU, 64 cores, no GPU used"),
+        (4 / 3, 1, "Example CPU, 64 cores, limited to 1.33, no GPU used"),
+        (0.5, 1, "Example CPU, 64 cores, limited to 0.5, no GPU used"),
+        (4.0, 4, "Example CPU, 64 cores, limited to 4, no GPU used"),
+        (64.0, 64, "Example CPU, 64 cores, no GPU used"),
+    ],
+)
+def test_a_limit_of_cpu_time_leaves_as_many_devices_as_it_grants_cores_and_is_named(
+    monkeypatch, quota, count, name
+):
+    """Threads stay as many as a plain script has: those are told to nobody."""
+    install_none(monkeypatch)
+    for fact, value in {"logical_cores": 64, "core_quota": quota, "cpu_name": "Example CPU"}.items():
+        monkeypatch.setattr(f"trainspeed.sensors.machine.{fact}", lambda value=value: value)
+    machine = devices()[2]
+
+    assert (devices_here("multi_gpu"), cores_here("multi_gpu")) == ((count, "CPU core"), count)
+    assert machine_name(machine) == name
+    limit = f", limited to {quota:.3g}" if quota and quota < 64 else ""
+    assert device_name(machine, tiny_trial(levers=(ALL_CORES,))) == f"Example CPU (64 cores{limit})"
 
 
 def test_a_gpu_that_is_wanted_and_not_there_is_one_line_with_the_reason(workstation, monkeypatch):

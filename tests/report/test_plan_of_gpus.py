@@ -61,6 +61,7 @@ def planned(gpus: int, out: Path) -> Planned:
         ]
         fake_nvml.install(patch, fake_nvml.FakeNvml(*fakes))
         patch.setattr("trainspeed.sensors.machine.logical_cores", lambda: 16 * gpus)
+        patch.setattr("trainspeed.sensors.machine.core_quota", lambda: None)
         patch.setattr("trainspeed.worker.data.sets.DOWNLOADS", out / "none")
         for variable in ("TRAINSPEED_DEVICE", "CUDA_VISIBLE_DEVICES"):
             patch.delenv(variable, raising=False)

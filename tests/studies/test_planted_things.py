@@ -127,6 +127,7 @@ class Page:
 def page(request, tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch, plt.rc_context():
         patch.setattr("trainspeed.sensors.machine.logical_cores", lambda: 2)
+        patch.setattr("trainspeed.sensors.machine.core_quota", lambda: None)
         made = Page(
             request.param.__name__, request.param, tmp_path_factory.mktemp(request.param.__name__), patch
         )

@@ -16,7 +16,7 @@ from trainspeed.conduct.plan import TrialSet, one_per_framework
 from trainspeed.core.convolution import AnyTrial
 from trainspeed.core.errors import UserError
 from trainspeed.core.ledger import Ledger
-from trainspeed.core.machine_text import machine_parts
+from trainspeed.core.machine_text import cores_at_once, machine_parts
 from trainspeed.core.paths import ROOT
 from trainspeed.core.run import Role
 from trainspeed.core.trial import Trial
@@ -39,6 +39,7 @@ def default_allocation(trials: Sequence[Trial]) -> TrialSet:
 def devices_here(study: str, context: Context | None = None) -> tuple[int, str]:
     """Return how many devices there are to train on, and what they are: "GPU" or "CPU core".
 
+    A CPU core is one only where a limit of CPU time grants it: threads on more of them would stand still in turn.
     While a report is rendered, those are the ones that its runs had.
     """
     context = context or current()
@@ -46,8 +47,8 @@ def devices_here(study: str, context: Context | None = None) -> tuple[int, str]:
         measured = recorded(study, context, may_be_empty=True)
         kind = "GPU" if measured.machine.get("device") == "gpu" else "CPU core"
         return max((run.trial.devices_per_node for run in measured.runs), default=1), kind
-    device, uuids, _ = devices()
-    return (len(uuids), "GPU") if device == "gpu" else (detect.logical_cores(), "CPU core")
+    device, uuids, machine = devices()
+    return (len(uuids), "GPU") if device == "gpu" else (cores_at_once(machine), "CPU core")
 
 
 def machine_here(study: str, context: Context | None = None) -> Mapping[str, Any]:
@@ -66,15 +67,11 @@ def gpu_bytes_here(study: str, context: Context | None = None) -> int | None:
 
 
 def cores_here(study: str, context: Context | None = None) -> int:
-    """Return how many logical cores there are, which limits the workers of an input pipeline.
+    """Return how many logical cores can be busy at a time, which limits the workers of an input pipeline.
 
     While a report is rendered, as many as the machine of its runs had.
     """
-    context = context or current()
-    if not context.render_from:
-        return detect.logical_cores()
-    machine = recorded(study, context, may_be_empty=True).machine
-    return (machine.get("cores") or {}).get("logical") or 1
+    return cores_at_once(machine_here(study, context)) or 1
 
 
 def nodes_here(study: str, context: Context | None = None) -> int:

@@ -8,7 +8,7 @@ from typing import Any
 
 from trainspeed.core.convolution import AnyTrial
 from trainspeed.core.cuda import CUDA_13_CAPABILITY, ExclusionReason
-from trainspeed.core.format import counted, gigabytes
+from trainspeed.core.format import counted, gigabytes, hundredths
 from trainspeed.core.levers.host import AS_SET
 from trainspeed.core.levers.registry import words_of
 
@@ -42,9 +42,24 @@ def machine_name(machine: Mapping[str, Any]) -> str:
             name.removeprefix("1 × ") for name in _grouped(gpu["name"] or UNKNOWN_GPU for gpu in gpus)
         )
     cores = (machine.get("cores") or {}).get("logical")
-    return (
-        f"{machine.get('cpu') or 'CPU'}" + (f", {counted(cores, 'core')}" if cores else "") + ", no GPU used"
-    )
+    number = f", {counted(cores, 'core')}{_limit(machine, cores)}" if cores else ""
+    return f"{machine.get('cpu') or 'CPU'}{number}, no GPU used"
+
+
+def cores_at_once(machine: Mapping[str, Any]) -> int | None:
+    """Return how many cores can be busy at a time: all, or the whole ones that a limit of time grants, one at least.
+
+    None where it is not known.
+    """
+    facts = machine.get("cores") or {}
+    cores, quota = facts.get("logical"), facts.get("quota")
+    return min(cores, max(1, int(quota))) if cores and quota else cores
+
+
+def _limit(machine: Mapping[str, Any], cores: int) -> str:
+    """Return what follows a number of cores where a limit of CPU time grants less than these."""
+    quota = (machine.get("cores") or {}).get("quota")
+    return f", limited to {hundredths(quota)}" if quota and quota < cores else ""
 
 
 def device_is_core(machine: Mapping[str, Any]) -> bool:
@@ -60,9 +75,10 @@ def device_name(machine: Mapping[str, Any], trial: AnyTrial) -> str:
 
 
 def cores_in_words(machine: Mapping[str, Any], trial: AnyTrial) -> str:
-    """Return on how much of a machine's CPU a trial runs: as `cores_of`, but with the number of all cores."""
+    """Return on how much of a machine's CPU a trial runs: as `cores_of`, with the number of all, and a limit."""
     cores = (machine.get("cores") or {}).get("logical")
-    return counted(cores, "core") if cores and cores_of(trial) == ALL else cores_of(trial)
+    words = counted(cores, "core") if cores and cores_of(trial) == ALL else cores_of(trial)
+    return f"{words}{_limit(machine, trial.cores or cores or 0)}"
 
 
 def cores_of(trial: AnyTrial) -> str:
@@ -143,5 +159,5 @@ def _not_used(gpu: Mapping[str, Any]) -> str:
 
 def _cores(cores: Mapping[str, Any]) -> str | None:
     facts = [f"{cores[kind]} {kind}" for kind in ("physical", "logical") if cores.get(kind)]
-    facts += [f"limited to {cores['quota']:g} at a time"] if cores.get("quota") else []
+    facts += [f"limited to {hundredths(cores['quota'])} at a time"] if cores.get("quota") else []
     return ", ".join(facts) or None

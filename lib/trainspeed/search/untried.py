@@ -10,6 +10,7 @@ from trainspeed.core.format import NAMES, counted, listed, model_of
 from trainspeed.core.levers.compute import without_arithmetic
 from trainspeed.core.levers.host import plain_values
 from trainspeed.core.levers.registry import LEVERS, levers_apart
+from trainspeed.core.machine_text import cores_at_once
 from trainspeed.core.markdown import Marked, escape
 from trainspeed.core.run import Role, Run
 from trainspeed.core.runs import RunSet
@@ -90,7 +91,7 @@ def _larger_batches(start: Trial, others: Iterable[Run]) -> dict[str, int]:
 
 def _there(start: Trial, machine: Mapping) -> tuple:
     device, gpus = machine.get("device") or "cpu", machine.get("gpus") or [{}]
-    cores = (machine.get("cores") or {}).get("logical") or 1
+    cores = cores_at_once(machine) or 1
     sizes = [gpu["memory_bytes"] for gpu in gpus if gpu.get("memory_bytes")]
     count = len(gpus) if device == "gpu" else 1
     return candidates(
