@@ -86,7 +86,7 @@ def test_every_notebook_of_the_project_has_an_answer_evidence_and_an_appendix(pa
     kept = [i for i in page_order(own) if "remove_cell" not in own[i].metadata.get("tags", [])]
 
     assert own[kept[0]].source.startswith("# ")
-    assert {A, E, P} <= {parts[i] for i in kept}
+    assert {A, E, P} <= {parts[i] for i in kept}, f"tag cells as {', '.join(Part)}: see core/page_order.py"
     assert any(own[i].cell_type == "code" for i in kept if parts[i] is A)
 
 

@@ -97,7 +97,8 @@ def test_the_notebook_is_told_names_and_the_kernel_alone_knows_the_paths(kernels
     assert parameters == {"runs": ["old", "new", "third"], "usd_per_hour": [1.5, None, 3.0]}
     assert kernels.paths == [str(sides / side / "runs.jsonl") for side in ("old", "new", "third")]
     assert not Path(environment.pop("TRAINSPEED_COMPARE")).exists(), "it is removed afterwards"
-    assert environment == {"TRAINSPEED_REPORT": "1", "TRAINSPEED_OUT": str(sides / "out")}
+    asked = {"TRAINSPEED_REPORT": "1", "TRAINSPEED_OUT": str(sides / "out"), "TRAINSPEED_NOTEBOOK": COMPARE}
+    assert environment == asked
 
 
 def test_a_variable_that_is_set_already_is_not_what_the_command_was_told(kernels, sides, monkeypatch):

@@ -31,6 +31,7 @@ def test_rendering_takes_the_newest_session_of_each_study(kernels, folder, out, 
     parameters, environment = kernels.of("layout")
     assert parameters == {"blocks": 1, "batch_sizes": [7]}
     assert environment == {
+        "TRAINSPEED_NOTEBOOK": "layout",
         "TRAINSPEED_REPORT": "1",
         "TRAINSPEED_OUT": str(out),
         "TRAINSPEED_SESSION": "20260102T1",
