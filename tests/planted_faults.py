@@ -164,8 +164,8 @@ FAULTS = (
     _fault(
         "the pasted loss takes logits for probabilities",
         "recipe: code to paste",
-        "SparseCategoricalCrossentropy(from_logits=True)",
-        "SparseCategoricalCrossentropy(from_logits=False)",
+        "SparseCategoricalCrossentropy(from_logits=True)\n{{",
+        "SparseCategoricalCrossentropy(from_logits=False)\n{{",
         "code snippets paste",
     ),
     _fault(
