@@ -86,6 +86,8 @@ class Plan:
         auto: What the data set "auto" stands for where it was fetched, and the model has none of its own.
         may_be_empty: Whether a report without a run of this study can be rendered again.
         remake: Makes the plan anew from other values of its parameters; see `planner`.
+    Raises:
+        UserError: `accuracy_blocks` is no number of blocks.
     """
 
     others: tuple[TrialSet, ...] = ()
@@ -98,6 +100,9 @@ class Plan:
     auto: str = "cifar10"
     may_be_empty: bool = False
     remake: Callable[..., Plan] | None = field(default=None, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        check_whole("accuracy_blocks", self.accuracy_blocks, 0, "0 measures none")
 
     @property
     def sets(self) -> tuple[TrialSet, ...]:
