@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, fields, replace
 from typing import Any, ParamSpec
 
 from trainspeed.core.convolution import AnyTrial
-from trainspeed.core.errors import EmptyList, UserError, check_name, check_whole
+from trainspeed.core.errors import EmptyList, UserError, check_list, check_name, check_whole
 from trainspeed.core.format import counted
 from trainspeed.core.library_model import check_library_models
 from trainspeed.core.run import Role, Run, Status
@@ -136,13 +136,19 @@ class Plan:
 def planner(make: Callable[P, Plan]) -> Callable[P, Plan]:
     """Let the plan that a function makes of named parameters be made again with some of them changed.
 
-    A list that is empty is named as the parameter: `frameworks`, of which each trial has one as its `framework`. A seed
-    leaves room for what blocks and groups add to it; a trial of an older ledger may have any.
+    A parameter that is annotated as a sequence is a list: a text would be taken for its letters. A list that is
+    empty is named as the parameter: `frameworks`, of which each trial has one as its `framework`. A seed leaves room
+    for what blocks and groups add to it; a trial of an older ledger may have any.
     """
+
+    known = inspect.signature(make).parameters.values()
+    lists = [one.name for one in known if str(one.annotation).startswith("Sequence")]
 
     @functools.wraps(make)
     def planned(**parameters: Any) -> Plan:
         remake = functools.partial(planned, **parameters)
+        for name in lists:
+            check_list(name, parameters.get(name, ()))
         check_whole("seed", parameters.get("seed", 0), 0, most=MOST_SEED)
         try:
             return replace(make(**parameters), remake=remake)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import math
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from numbers import Real
 
 # How field, value and rule are put together.
@@ -93,6 +93,16 @@ def check_whole(field: str, value: object, least: int, why: str = "", *, most: i
     if not is_whole or value < least or (most is not None and value > most):
         span = f"of at least {least}" if most is None else f"from {least} to {most}"
         raise UserError(field, value, f"must be a whole number {span}{why and ': '}{why}.")
+
+
+def check_list(field: str, value: object) -> None:
+    """Raise a UserError where a value is not a list, nor a tuple or another sequence of elements."""
+    if value is None or isinstance(value, str | int | float):
+        raise UserError(field, value, f"must be a list: write {[] if value is None else [value]}.")
+    if not isinstance(value, Sequence):
+        raise UserError(
+            f"{field} must be a list, not of type {type(value).__name__}: write its elements in brackets, as in [1, 2]."
+        )
 
 
 def check_seconds(field: str, value: object, *, least: float = 0.0, or_none: bool = False) -> None:
