@@ -16,6 +16,7 @@ from trainspeed.core.paths import ROOT
 from trainspeed.core.run import Status
 from trainspeed.core.runs import Measured
 from trainspeed.core.trial import FRAMEWORKS
+from trainspeed.judge.comparison import verdict_between
 from trainspeed.studies import explore
 from trainspeed.studies.layout.plan import plan_layout
 from trainspeed.worker import backends
@@ -225,6 +226,18 @@ def test_several_trials_are_each_compared_with_their_changed_self():
         ("torch", "torch", "bf16"),
         ("tensorflow", "tensorflow", "bf16"),
     ]
+
+
+def test_what_a_cell_ends_with_is_a_few_lines_and_not_all_that_is_in_it():
+    """Three runs were 16 KB, those of a notebook 747 KB."""
+    runs = measured(*(make_run(seconds, batch_size=size) for seconds, size in ((2.0, 8), (1.0, 16))))
+    failed = measured(*runs, make_run(status=Status.OOM))
+    verdict = verdict_between([runs[0]], [runs[1]], "batch_size", explore.QUESTION)
+    words = "Measured layout, session s: 3 runs, 1 without a result; .frame has them"
+
+    assert repr(failed) == words and repr(runs.ok()) == "2 runs; .frame has them"
+    assert repr(explore.Explored((verdict,), failed)) == f"{verdict.sentence}\n{words}"
+    assert repr(explore.Explored()) == explore.NOT_IN_A_REPORT
 
 
 def test_a_failed_run_is_shown_with_its_reason(displayed):

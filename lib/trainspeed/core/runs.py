@@ -33,6 +33,11 @@ class RunSet(Sequence[Run]):
     def __len__(self) -> int:
         return len(self.runs)
 
+    def __repr__(self) -> str:
+        """Return how many runs it has: all that is in them fills pages where a cell ends with it."""
+        without = len(self) - len(self.ok())
+        return f"{counted(len(self), 'run')}{f', {without} without a result' if without else ''}; .frame has them"
+
     def __iter__(self) -> Iterator[Run]:
         return iter(self.runs)
 
@@ -196,6 +201,9 @@ class Measured(RunSet):
     doubts: tuple[str, ...] = ()
     coverage: Coverage | None = None
     by_hand: bool = False
+
+    def __repr__(self) -> str:
+        return f"Measured {self.study}, session {self.session}: {RunSet.__repr__(self)}"
 
     @property
     def machine(self) -> Mapping[str, Any]:

@@ -56,6 +56,9 @@ class Verdict(Judged):
     sentence: str
     without_result: int = 0
 
+    def __repr__(self) -> str:
+        return self.sentence
+
     @property
     def label(self) -> str:
         """What a chart or a table calls the comparison, where its title says what is compared."""

@@ -41,6 +41,9 @@ class Explored:
     verdicts: tuple[Verdict, ...] = ()
     runs: Measured | None = None
 
+    def __repr__(self) -> str:
+        return "\n".join(map(str, [*self.verdicts, NOT_IN_A_REPORT if self.runs is None else self.runs]))
+
 
 @dataclass(frozen=True, kw_only=True)
 class TrialPlan(Plan):
