@@ -114,8 +114,9 @@ def test_show_takes_axes_too(displayed):
     assert "times as fast</text>" in displayed[0][0][SVG]
 
 
-def test_show_refuses_a_figure_without_alt_text(displayed):
+@pytest.mark.parametrize("alt", [(), ("  ",)])
+def test_show_refuses_a_figure_without_alt_text(displayed, alt):
     """A blind reader gets a sentence for every figure."""
     with pytest.raises(ValueError, match="alt is empty"):
-        theme.show(plt.figure(), "  ")
+        theme.show(plt.figure(), *alt)
     assert displayed == []

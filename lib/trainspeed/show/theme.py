@@ -139,7 +139,7 @@ def set_theme() -> None:
         set_matplotlib_formats("retina")
 
 
-def show(drawing: Figure | Artist, alt: str) -> None:
+def show(drawing: Figure | Artist, alt: str = "") -> None:
     """Display a figure, or the figure of an Axes, with a text for readers who cannot see it, and close it.
 
     It is drawn twice, as wide as a page and for a narrow screen: a page shows the one that fits, JupyterLab the wide
@@ -147,6 +147,8 @@ def show(drawing: Figure | Artist, alt: str) -> None:
 
     Args:
         alt: What the figure shows, in a sentence or two; its title comes before it.
+    Raises:
+        UserError: Without that.
     """
     if not alt.strip():
         raise UserError("alt is empty: say in a sentence what the figure shows.")
