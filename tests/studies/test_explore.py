@@ -156,7 +156,7 @@ def test_both_trials_are_measured_in_the_same_blocks_in_a_study_of_their_own(out
 @pytest.mark.parametrize(
     ("field", "values", "words"),
     [
-        ("workers", (1, 4), "4 workers vs 1 worker: 2.00x"),
+        ("workers", (1, 4), "processes (4 workers) vs processes (1 worker): 2.00x"),
         ("dataset", ("auto", "mnist"), "mnist vs digits: 2.00x"),
     ],
 )
@@ -179,7 +179,7 @@ def test_what_depends_on_the_machine_is_compared_like_any_other_field(monkeypatc
 
     (verdict,) = explore.change(plan, **{field: after}).verdicts
 
-    assert words in verdict.sentence
+    assert words in verdict.sentence and verdict.sentence.count("1 worker") == 1
 
 
 def test_what_auto_stands_for_is_no_change(monkeypatch, out):

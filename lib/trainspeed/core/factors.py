@@ -266,7 +266,7 @@ TRAINING = rows(
         plain_label=True,
         switch=lambda *_: {"pipeline": "in_model", "workers": 0},
     ),
-    Factor(name="workers", value=lambda v: counted(v, "worker")),
+    Factor(name="workers", value=lambda v: counted(v, "worker"), of_trial=pipeline_of, hides=("pipeline",)),
     Factor(name="queue", value="queue of {}".format),
     Factor(name="part", value=lambda v: PHASES[v].words, described=lambda trial: trial.phase is not WHOLE),
     Factor(name="augment", value=lambda v: "augmented" if v else "not augmented"),
