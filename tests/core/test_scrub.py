@@ -52,6 +52,45 @@ def test_a_name_that_is_a_word_of_the_notebook_stays():
     assert made("layout: faster") == "layout: faster"
 
 
+@pytest.mark.parametrize(
+    ("text", "scrubbed"),
+    [
+        ("WORKHORSE, Alice and workhorse-1", "host, user and host-1"),
+        ("alice_tmp, /tmp/pip-alice/x, /media/alice-data/x", "user_tmp, /tmp/pip-user/x, /media/user-data/x"),
+        ("x=%2Fhome%2Falice%2Fx", "x=%2Fhome%2Fuser%2Fx"),
+        ("malice, alices, workhorses, workhorse2", "malice, alices, workhorses, workhorse2"),
+    ],
+)
+def test_a_telling_name_goes_in_any_case_and_with_what_is_hung_on_it(text, scrubbed):
+    names = {"alice": "user", "workhorse": "host"}
+    made = scrubber(root=Path("/r"), home=Path("/h"), names=names, own_words=["the layout test"])
+
+    assert made(text) == scrubbed
+
+
+def test_a_name_that_may_be_another_word_goes_only_where_it_stands_alone_or_in_a_path():
+    """Adam is an optimizer and H100 a GPU, NVIDIA makes it; "batch" and "test" are parts of words of the notebooks."""
+    names = dict.fromkeys(["adam", "batch", "test"], "user") | dict.fromkeys(["h100", "nvidia"], "host")
+    words = ["batch_size = 8", "test_accuracy"]
+    made = scrubber(root=Path("/r"), home=Path("/h"), names=names, own_words=words)
+
+    text = "Adam on an NVIDIA H100, adam-like, h100_x, Batch of batch_size, tests/test_batch.py, /x/my-test"
+    assert made(text) == text
+    assert made("adam@h100: /tmp/pip-adam/x on nvidia") == "user@host: /tmp/pip-user/x on host"
+    # Without a text to tell what is a word, nothing is a telling name.
+    assert scrubber(root=Path("/r"), home=Path("/h"), names={"model": "user"})("model_size") == "model_size"
+
+
+def test_a_host_of_two_letters_goes_from_addresses_alone():
+    made = scrubber(root=Path("/r"), home=Path("/h"), names={"tf": "host"})
+
+    assert made("http://tf:8888/lab, ada@tf, tcp://tf.example") == (
+        "http://host:8888/lab, ada@host, tcp://host.example"
+    )
+    code = "@tf.function, tf.keras, a//tf, https://tfhub.dev"
+    assert made(code) == code
+
+
 def test_other_machines_that_took_part_are_addresses_by_whatever_name():
     text = "Read error [10.0.0.6]:45244: reset; 10.0.0.6 and [gpu-18.example]:4000, cuDNN 10.0.0.61, x[1]"
 
@@ -89,6 +128,9 @@ def test_the_machines_own_addresses_are_names_too(monkeypatch):
 
     assert made("refused by 10.11.12.13:29500") == "refused by address:29500"
     assert made("52:54:00:12:34:56 fe80::5054:ff:fe12:3456") == "address address"
+    assert made("[fe80::5054:FF:fe12:3456%eth0]:80, http://[fe80::5054:ff:fe12:3456%25eth0.7]/x") == (
+        "[address]:80, http://[address]/x"
+    )
     assert made("127.0.0.1, 5.0.0.93, 110.11.12.13") == "127.0.0.1, 5.0.0.93, 110.11.12.13"
     assert made("adalovelace@gpu-17: gpu-17.example.org") == "user@host: host"
 

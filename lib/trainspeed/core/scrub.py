@@ -19,10 +19,37 @@ EMBEDDED = re.compile(r"(data:[\w.+/-]+;base64,[A-Za-z0-9+/=\s]*)")
 WORD = re.compile(r"[\w.-]+")
 # Names that say nothing about a person or a machine.
 GENERIC = {"root", "user", "admin", "ubuntu", "debian", "jovyan", "runner", "vscode", "nobody", "localhost"}
-MIN_NAME_LETTERS = 3  # shorter names are too likely to be parts of ordinary text
+MIN_NAME_LETTERS = (
+    3  # shorter names are too likely to be parts of ordinary text: a host's goes from addresses only
+)
+# Names of parts of a machine, which its owner may call it by: written in another case, they are those parts.
+PRODUCTS = {
+    "nvidia",
+    "geforce",
+    "tesla",
+    "quadro",
+    "jetson",
+    "grace",
+    "hopper",
+    "intel",
+    "ryzen",
+    "radeon",
+    "linux",
+}
+TELLING = re.compile(
+    r"[^\W\d_]{5}"
+)  # in a name that is no model of a GPU and no short word, such as h100 or adam
+# What a path or a URL may hold, as far as it has a slash in it.
+PATH = re.compile(r"(?<![\w.@+~%=-])[\w.@+~%=-]*+(?:/[\w.@+~%=-]++)+")
+ENCODED = r"(?<=%2[Ff])"  # behind an encoded slash
+SCOPE = r"(?:%(?:25)?[\w-]+(?:\.\w+)*)?"  # the interface behind an address of IPv6
 # Addresses that every machine has.
 PEER = re.compile(r"\[[\w.:%-]+\]:\d{1,5}\b")  # how gloo and torch's store write a machine and a port
 LOOPBACK = re.compile(r"127\.[\d.]+|::1?|0\.0\.0\.0|(00[:-]){5}00|(ff[:-]){5}ff", re.IGNORECASE)
+
+Rule = tuple[
+    re.Pattern[str], str | Callable[[re.Match[str]], str]
+]  # a pattern, and what is written in its place
 
 
 def scrubber(
@@ -40,6 +67,9 @@ def scrubber(
     temporary file "notebook cell"; the user's name becomes "user", the machine's "host", and the addresses of
     its network "address".
 
+    A name is a word of its own; in a path it may have - or _ beside it, and everywhere in any case where it is a
+    telling one: long enough, and no part of a word that pages are known to have anyway.
+
     Args:
         names: Name -> what to write instead; by default those of the user, the machine and its addresses.
         own_words: Texts that were there before anything ran, such as the notebooks' sources. A name
@@ -53,26 +83,51 @@ def scrubber(
     folders.pop("/", None)  # a home folder of "/" hides nothing
     names = _machine_names() if names is None else names
     ordinary = {word for text in own_words for word in WORD.findall(text)}
+    known = {part.lower() for word in ordinary for part in (word, *re.split(r"[\W_]+", word))}
     names = {name: short for name, short in names.items() if name not in ordinary}
     others = dict.fromkeys((a for a in addresses if not LOOPBACK.fullmatch(a)), "address")
 
     cell = re.escape(tempfile.gettempdir()) + r"/ipykernel_\d+/\d+\.py"
-    rules = [(re.compile(cell), "notebook cell")]
+    rules: list[Rule] = [(re.compile(cell), "notebook cell")]
     rules += [(PEER, "address")] if others else []
     names = {**names, **others}
     for path in sorted(folders, key=len, reverse=True):
-        rules.append((re.compile(rf"(?<![\w.~-]){re.escape(path)}(?![\w-])"), folders[path]))
+        literal = folders[path].replace("\\", r"\\")
+        rules.append((re.compile(rf"(?<![\w.~-]){re.escape(path)}(?![\w-])"), literal))
     for name in sorted(names, key=len, reverse=True):
-        rules.append((re.compile(rf"(?<![\w-]){re.escape(name)}(?![\w-])"), names[name]))
+        is_known = name.lower() in known
+        telling = bool(known) and not is_known and name.lower() not in PRODUCTS and bool(TELLING.search(name))
+        rules += _rules_of(name, names[name], telling=telling, known=is_known)
 
     def scrub(text: str) -> str:
         parts = EMBEDDED.split(text)
         for index in range(0, len(parts), 2):
             for pattern, short in rules:
-                parts[index] = pattern.sub(short.replace("\\", r"\\"), parts[index])
+                parts[index] = pattern.sub(short, parts[index])
         return "".join(parts)
 
     return scrub
+
+
+def _rules_of(name: str, short: str, *, telling: bool, known: bool) -> list[Rule]:
+    """Return what is to be written in place of a name, and where.
+
+    Args:
+        telling: Whether it is no other word, in any case, nor with - or _ beside it.
+        known: Whether it is a part of a word that pages have anyway.
+    """
+    plain = re.escape(name)
+    if ":" in name:  # an address, which may say its interface
+        return [(re.compile(rf"(?<![\w-]){plain}{SCOPE}(?![\w-])", re.IGNORECASE), short)]
+    if len(name) < MIN_NAME_LETTERS:
+        return [(re.compile(rf"(?:(?<=://)|(?<=\w@)){plain}(?![\w-])"), short)]
+    loose = rf"(?:(?<![^\W_])|{ENCODED}){plain}(?![^\W_])"  # letters and digits alone belong to it
+    if telling and short != "address":
+        return [(re.compile(loose, re.IGNORECASE), short)]
+    strict = re.compile(rf"(?:(?<![\w-])|{ENCODED}){plain}(?![\w-])")
+    if known or short == "address":
+        return [(strict, short)]
+    return [(strict, short), (PATH, lambda path: re.sub(loose, short, path[0]))]
 
 
 def scrub_all(value: Any, scrub: Callable[[str], str]) -> Any:
@@ -96,7 +151,8 @@ def _machine_names() -> dict[str, str]:
     names = {host: "host", host.split(".")[0]: "host"}
     with contextlib.suppress(KeyError, OSError):  # a container may run under a number that has no name
         names[getpass.getuser()] = "user"
-    names = {n: short for n, short in names.items() if len(n) >= MIN_NAME_LETTERS and n not in GENERIC}
+    names = {n: short for n, short in names.items() if n and n.lower() not in GENERIC}
+    names = {n: short for n, short in names.items() if len(n) >= MIN_NAME_LETTERS or short == "host"}
     with contextlib.suppress(OSError):  # some containers have no right to ask for addresses
         for interface in psutil.net_if_addrs().values():
             addresses = [entry.address.partition("%")[0] for entry in interface]
