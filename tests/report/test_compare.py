@@ -192,12 +192,14 @@ def test_prices_are_typed_in_one_text_with_a_dash_for_none(text, prices):
 
 
 def test_sides_are_typed_one_by_one_or_in_one_text():
-    assert sides_typed(["it's old", ""], None) == ["it's old", ""]
+    assert sides_typed(["it's old", "new"], None) == ["it's old", "new"]
     assert sides_typed([], " a  'b c' d ") == ["a", "b c", "d"]
     with pytest.raises(UserError, match="use one of the two"):
         sides_typed(["a"], "b c")
     with pytest.raises(UserError, match="quote that is not closed"):
         sides_typed([], "a 'b")
+    with pytest.raises(UserError, match="B names a ledger and A none: name both"):
+        sides_typed([" ", "new"], None)
 
 
 # The notebook itself.

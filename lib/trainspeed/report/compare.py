@@ -123,9 +123,14 @@ def sides_typed(words: Sequence[str], listed: str | None) -> Sequence[str]:
     """Return the sides that a user named one by one, or in one text with spaces between; quotes keep a space.
 
     Raises:
-        UserError: They are named in both ways, or the text has a quote that is not closed.
+        UserError: They are named in both ways, one of two is not named, or the text has a quote that is not closed.
     """
     if listed is None:
+        if [bool(word.strip()) for word in words] in ([True, False], [False, True]):
+            given, missing = "AB" if words[0].strip() else "BA"
+            raise UserError(
+                f"{given} names a ledger and {missing} none: name both, as in A=outputs/old B=outputs/new."
+            )
         return words
     if words:
         raise UserError("RUNS names the ledgers, and A and B name them too: use one of the two.")
