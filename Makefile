@@ -39,7 +39,7 @@ CHOICE = --preset $(call quote,$(PRESET)) $(call option,--notebooks,$(NOTEBOOKS)
 FLEET_CHOICE = $(call option,--fleet,$(FLEET)) $(call option,--head,$(HEAD))
 # Two sides may be named one by one; then a price that is not given is a dash.
 SIDES = $(if $(strip $(A)$(B)),$(call quote,$(A)) $(call quote,$(B)))
-PRICES = $(or $(strip $(USD)),$(if $(strip $(A_USD)$(B_USD)),$(or $(strip $(A_USD)),-) $(or $(strip $(B_USD)),-)))
+PRICES_OF_TWO = $(if $(strip $(A_USD)$(B_USD)),$(or $(strip $(A_USD)),-) $(or $(strip $(B_USD)),-))
 SOURCES = $(wildcard lib tests notebooks benchmarks examples)
 
 .PHONY: setup setup-fleet report plan check render share compare history node fleet test test-lab lint bench lab data clean help
@@ -66,7 +66,7 @@ share: setup ## the report in OUT as one file to send on, and its verdicts as Ma
 	@.venv/bin/python -m trainspeed share $(call option,--from,$(FROM)) --out $(call quote,$(OUT))
 
 compare: setup ## which of several folders or ledgers is fastest, and which cheapest: RUNS="outputs/a10g outputs/h100 data/measured/xyz" USD="1.2 3.9 -", prices of an hour; of two also A= B= A_USD= B_USD=
-	@.venv/bin/python -m trainspeed compare $(SIDES) --out $(call quote,$(OUT)) $(call option,--runs,$(RUNS)) $(if $(strip $(PRICES)),$(call quote,--usd=$(PRICES)))
+	@.venv/bin/python -m trainspeed compare $(SIDES) --out $(call quote,$(OUT)) $(call option,--runs,$(RUNS)) $(if $(strip $(USD)),$(call quote,--usd=$(strip $(USD)))) $(if $(PRICES_OF_TWO),$(call quote,--usd-of-two=$(PRICES_OF_TWO)))
 
 history: setup ## what changed from one session of OUT to the next, and since when training is slower or faster; sessions of several folders: RUNS="ci/1 ci/2"
 	@.venv/bin/python -m trainspeed history --out $(call quote,$(OUT)) $(call option,--runs,$(RUNS))

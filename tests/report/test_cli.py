@@ -201,7 +201,8 @@ def test_make_hands_over_spaces_and_quotes():
 @pytest.mark.parametrize(
     ("given", "words"),
     [
-        (["A=it's old", "A_USD=1.5"], ["it's old", "", "--out", "outputs", "--usd=1.5 -"]),
+        (["A=it's old", "A_USD=1.5"], ["it's old", "", "--out", "outputs", "--usd-of-two=1.5 -"]),
+        (["USD=1 2", "B_USD=3"], ["--out", "outputs", "--usd=1 2", "--usd-of-two=- 3"]),
         (["RUNS=a 'b c'", "USD=- 2"], ["--out", "outputs", "--runs", "a 'b c'", "--usd=- 2"]),
         ([], ["--out", "outputs"]),
     ],

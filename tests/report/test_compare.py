@@ -188,7 +188,9 @@ def test_someone_elses_page_is_not_written_over(kernels, sides):
     [(None, []), (" ", []), ("1.2 - 3", [1.2, None, 3.0]), ("1,2", [1.0, 2.0]), ("cheap", ["cheap"])],
 )
 def test_prices_are_typed_in_one_text_with_a_dash_for_none(text, prices):
-    assert prices_typed(text) == prices
+    assert prices_typed(text) == prices == prices_typed(None, text)
+    with pytest.raises(UserError, match="USD has the prices, and A_USD and B_USD have them too"):
+        prices_typed("1 2", text or "3 -")
 
 
 def test_sides_are_typed_one_by_one_or_in_one_text():

@@ -85,6 +85,9 @@ def _parser() -> argparse.ArgumentParser:
     compare.add_argument("--runs", metavar="SIDES", help="the same in one text, with spaces between")
     price = 'price of an hour of each side\'s machine, in US dollars, such as "1.2 - 3.9"; -: not known'
     compare.add_argument("--usd", help=price)
+    compare.add_argument(
+        "--usd-of-two", metavar="USD", help="the same, of two sides that are named one by one"
+    )
     compare.set_defaults(run=_compare)
     history_help = "show the sessions of a folder, or of several, in the order of time"
     history = commands.add_parser("history", parents=[out], help=history_help)
@@ -154,7 +157,7 @@ def _compare(options: argparse.Namespace) -> int:
     from trainspeed.report.compare import compare_reports, prices_typed, sides_typed
 
     sides = sides_typed(options.sides, options.runs)
-    return compare_reports(sides, prices_typed(options.usd), out=options.out)
+    return compare_reports(sides, prices_typed(options.usd, options.usd_of_two), out=options.out)
 
 
 def _history(options: argparse.Namespace) -> int:

@@ -105,9 +105,15 @@ def _prices(usd_per_hour: Sequence[float | None]) -> list[float | None]:
     return [None if price is None else float(price) for price in usd_per_hour]
 
 
-def prices_typed(text: str | None) -> list[float | str | None]:
-    """Return the prices that a user typed, a `-` as None; what is no number stays text, for an error message."""
-    return [_price(word) for word in (text or "").replace(",", " ").split()]
+def prices_typed(listed: str | None, of_two: str | None = None) -> list[float | str | None]:
+    """Return the prices that a user typed, a `-` as None; what is no number stays text, for an error message.
+
+    Raises:
+        UserError: They are given for all sides and for two by their names.
+    """
+    if listed is not None and of_two is not None:
+        raise UserError("USD has the prices, and A_USD and B_USD have them too: use one of the two.")
+    return [_price(word) for word in (listed or of_two or "").replace(",", " ").split()]
 
 
 def _price(word: str) -> float | str | None:
