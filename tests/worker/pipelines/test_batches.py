@@ -14,7 +14,10 @@ import psutil
 import pytest
 
 from trainspeed.core.paths import ROOT
+from trainspeed.core.result import Failure
+from trainspeed.core.run import Status
 from trainspeed.core.trial import Trial
+from trainspeed.worker.device_errors import crowds
 from trainspeed.worker.failures import Unsupported
 from trainspeed.worker.pipelines import shared_memory, workers
 from trainspeed.worker.pipelines.batches import Batches, batches_of
@@ -200,6 +203,22 @@ def test_where_processes_can_share_no_memory_the_folder_and_a_way_out_are_named(
         Unsupported, match=rf"^/dev/shm cannot .* \({os.strerror(number)}\), .* --shm-size=1g"
     ):
         Processes(batches, 2)
+
+
+@pytest.mark.parametrize(("needed", "advice"), [(65_536_001, "1g"), (3_400_000_000, "4g")])
+def test_where_batches_do_not_fit_into_shared_memory_it_is_said_how_much_there_is(
+    monkeypatch, needed, advice
+):
+    """The size that Docker gives: torch waits for ever for a batch that a worker could not hand on."""
+    there = SimpleNamespace(f_bavail=16_000, f_frsize=4096)
+    monkeypatch.setattr(shared_memory.os, "statvfs", lambda folder: there)
+
+    shared_memory.check_shared_memory(16_000 * 4096)
+    with pytest.raises(
+        Unsupported, match=rf"^/dev/shm has 0\.066 GB free, .* --shm-size={advice},"
+    ) as raised:
+        shared_memory.check_shared_memory(needed)
+    assert crowds(Status.UNSUPPORTED, Failure(cause=raised.value.cause))
 
 
 def test_all_workers_are_there_before_the_first_epoch(batches, monkeypatch):

@@ -60,11 +60,24 @@ def loader(
     if trial.pipeline == "threads":
         return _Threads(tensors, trial.workers, trial.queue, pin=pin)
     if trial.pipeline == "processes":
-        check_shared_memory()
+        ahead = _made_ahead(trial.workers, trial.queue) * trial.workers
+        here = min(ranks, trial.devices_per_node)
+        check_shared_memory(here * (1 + min(ahead, batches.steps)) * _bytes_of_batch(batches))
         return _Processes(tensors, trial.workers, trial.queue, pin=pin, **options)
     if trial.pipeline in (*PLAIN, "generator"):
         return Loader(tensors)
     raise NotImplementedError(f"no pipeline {trial.pipeline!r} in worker/pipelines/torch_pipelines.py")
+
+
+def _made_ahead(workers: int, queue: int) -> int:
+    """Return how many batches each worker makes ahead, so that there are `queue` or a few more."""
+    return -(-queue // workers)
+
+
+def _bytes_of_batch(batches: Batches) -> int:
+    """Return the bytes of a rank's images, of the dtype of all, and of its labels, int64."""
+    images = -(-batches.batch_size // batches.ranks)
+    return images * (batches.x[0].nbytes + torch.int64.itemsize)
 
 
 def augment_on_device(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
@@ -213,7 +226,7 @@ class _Processes(Loader):
             sampler=self._keys,
             collate_fn=tuple,
             num_workers=workers,
-            prefetch_factor=-(-queue // workers),
+            prefetch_factor=_made_ahead(workers, queue),
             pin_memory=pin,  # in a thread of its own
             worker_init_fn=partial(_end_with_parent, os.getpid()),
             generator=torch.Generator(),  # else new workers draw from the stream that dropout draws from
