@@ -87,7 +87,7 @@ _PATTERNS = (
     (
         Cause.OUT_OF_SHARED_MEMORY,
         r"out of shared memory|insufficient shared memory|creating shared memory segment|failed to extend /dev/shm"
-        r"|unable to write to file </torch_",
+        r"|unable to (write to file|allocate shared memory.* for file) </torch_",
     ),
     (
         Cause.OUT_OF_MEMORY,
