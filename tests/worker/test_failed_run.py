@@ -48,3 +48,12 @@ def test_what_was_raised_elsewhere_or_is_of_the_device_names_no_file(own):
         assert not failed.failure.in_user_file
     assert failed.status is Status.OOM
     assert failed_with(ValueError("no")).reason == "ValueError in stage 'train': no"
+
+
+def test_a_folder_from_which_nothing_runs_is_said_in_place_of_the_path_of_a_program():
+    text = "/scratch/" + "x" * 300 + ".main.so: failed to map segment from shared object"
+
+    failed = failed_with(OSError(text))
+
+    assert (failed.status, failed.failure.error) == (Status.UNSUPPORTED, "OSError")
+    assert "mounted noexec: set TMPDIR" in failed.reason and "/scratch" not in failed.reason

@@ -33,6 +33,7 @@ class Cause(StrEnum):
     ECC = "ecc"
     LIBRARY_NOT_STARTED = "library_not_started"  # for want of memory, or of another version
     KERNEL_FAILED = "kernel_failed"  # an illegal access and its like, which end a process's use of the device
+    NOT_TO_BE_RUN = "not_to_be_run"  # what was compiled, from the folder of temporary files
     UNKNOWN_FLAG = "unknown_flag"  # of XLA, in the environment: another version has others
     RANK_LOST = "rank_lost"
     RANK_SILENT = "rank_silent"
@@ -47,6 +48,7 @@ class Fault:
         crowds: Whether it may go well with fewer runs alive.
         for_all: Whether every run of this framework on these GPUs will fail alike.
         of_gpu: Whether only what uses a GPU can fail so.
+        says: What is said of it in place of its text, where that names no cause.
     """
 
     cause: Cause
@@ -54,6 +56,7 @@ class Fault:
     crowds: bool = False
     for_all: bool = False
     of_gpu: bool = True
+    says: str | None = None
 
 
 _FAULTS = (
@@ -72,6 +75,13 @@ _FAULTS = (
     Fault(cause=Cause.ECC),
     Fault(cause=Cause.LIBRARY_NOT_STARTED, crowds=True),
     Fault(cause=Cause.KERNEL_FAILED),
+    Fault(
+        cause=Cause.NOT_TO_BE_RUN,
+        status=Status.UNSUPPORTED,
+        of_gpu=False,
+        says="what was compiled could not be run from the folder of temporary files, as where that is mounted noexec: "
+        "set TMPDIR to another folder",
+    ),
     Fault(cause=Cause.UNKNOWN_FLAG, status=Status.UNSUPPORTED, of_gpu=False),
     Fault(cause=Cause.RANK_LOST, of_gpu=False),
     Fault(cause=Cause.RANK_SILENT, of_gpu=False),
@@ -130,6 +140,7 @@ _PATTERNS = (
         r"illegal (memory access|instruction|address)|illegal_?address|misaligned.?address|launch_?failed"
         r"|unspecified launch failure|launch timed out|device-side assert|_status_(execution_failed|mapping_error)",
     ),
+    (Cause.NOT_TO_BE_RUN, r"failed to map segment from shared object"),
     (Cause.UNKNOWN_FLAG, r"unknown flags? in \w*XLA_FLAGS"),
     (
         Cause.RANK_SILENT,

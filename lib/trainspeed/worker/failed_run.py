@@ -16,7 +16,8 @@ from trainspeed.worker.failures import Invalid, NeedsPackage, first_line
 def failed_by(problem: Exception, trial: AnyTrial, stage: str, reached: RunResult) -> Failed:
     """Return the event of an exception that nobody raised on purpose: what its text means, and what it says.
 
-    Where its text is not known and it came through the user's file, it says where.
+    Where its text is not known and it came through the user's file, it says where; where it is known to name no cause,
+    that is said in its place.
 
     Args:
         reached: What was measured until then.
@@ -24,9 +25,8 @@ def failed_by(problem: Exception, trial: AnyTrial, stage: str, reached: RunResul
     fault, error = fault_of(problem), type(problem).__name__
     raised = None if fault else user_code.raised_in(getattr(trial, "model", ""), problem)
     failure = Failure(stage=stage, error=error, cause=fault and fault.cause, in_user_file=raised is not None)
-    reason = (
-        f"{raised}, in stage {stage!r}" if raised else f"{error} in stage {stage!r}: {first_line(problem)}"
-    )
+    said = (fault and fault.says) or f"{error} in stage {stage!r}: {first_line(problem)}"
+    reason = f"{raised}, in stage {stage!r}" if raised else said
     status = fault.status if fault else Status.CRASHED
     return Failed(status=status, reason=reason, failure=failure, result=reached)
 
