@@ -117,6 +117,29 @@ def test_the_temporary_file_of_a_cell_is_no_path(monkeypatch):
     assert scrub("/tmp/ipykernel_123/456.py:4: UserWarning") == "notebook cell:4: UserWarning"
 
 
+@pytest.mark.parametrize(
+    ("folder", "said"),
+    [
+        ("/scratch/ada", "in $TMPDIR/x.so, not /scratch/adam"),
+        ("/r", "in /scratch/ada/x.so, not /scratch/adam"),
+        ("/scratch", "in $TMPDIR/ada/x.so, not $TMPDIR/adam"),
+    ],
+)
+def test_the_users_own_folder_of_temporary_files_is_no_path(monkeypatch, folder, said):
+    monkeypatch.setattr("tempfile.gettempdir", lambda: folder)
+    made = scrubber(root=Path("/r"), home=Path("/h"), names={})
+
+    assert made("in /scratch/ada/x.so, not /scratch/adam") == said
+    assert made("/r/lib") == "./lib"
+
+
+@pytest.mark.parametrize("folder", ["/tmp", "/var/tmp", "/dev/shm"])
+def test_a_folder_of_temporary_files_that_every_machine_has_stays(monkeypatch, folder):
+    monkeypatch.setattr("tempfile.gettempdir", lambda: folder)
+
+    assert scrubber(root=Path("/r"), home=Path("/h"), names={})(f"{folder} is full") == f"{folder} is full"
+
+
 def test_a_home_folder_at_the_top_hides_nothing():
     assert scrubber(root=Path("/r"), home=Path("/"), names={})("/usr/lib") == "/usr/lib"
 

@@ -37,3 +37,10 @@ def test_else_the_first_line_tells_and_one_with_a_known_error_before_it():
     assert first_line("\n wrong shape\nmore") == "wrong shape"
     assert first_line("") == "no message"
     assert first_line(f"{OF_GRAPH}\nCUDA out of memory") == "CUDA out of memory"
+
+
+def test_a_folder_of_temporary_files_is_no_part_of_it_even_where_the_line_is_cut(monkeypatch):
+    """Cut within the path, it would be no path to whoever takes such out."""
+    monkeypatch.setattr("tempfile.gettempdir", lambda: "/scratch/ada/trainspeed-1")
+
+    assert first_line("x" * 290 + " /scratch/ada/trainspeed-1/a.so") == "x" * 290 + " $TMPDIR/a"

@@ -19,26 +19,16 @@ EMBEDDED = re.compile(r"(data:[\w.+/-]+;base64,[A-Za-z0-9+/=\s]*)")
 WORD = re.compile(r"[\w.-]+")
 # Names that say nothing about a person or a machine.
 GENERIC = {"root", "user", "admin", "ubuntu", "debian", "jovyan", "runner", "vscode", "nobody", "localhost"}
-MIN_NAME_LETTERS = (
-    3  # shorter names are too likely to be parts of ordinary text: a host's goes from addresses only
-)
+# Shorter names are too likely to be parts of ordinary text: a host's goes from addresses only.
+MIN_NAME_LETTERS = 3
+# Folders of temporary files that tell nothing.
+EVERYBODYS = {"/tmp", "/var/tmp", "/usr/tmp", "/dev/shm"}
 # Names of parts of a machine, which its owner may call it by: written in another case, they are those parts.
-PRODUCTS = {
-    "nvidia",
-    "geforce",
-    "tesla",
-    "quadro",
-    "jetson",
-    "grace",
-    "hopper",
-    "intel",
-    "ryzen",
-    "radeon",
-    "linux",
-}
-TELLING = re.compile(
-    r"[^\W\d_]{5}"
-)  # in a name that is no model of a GPU and no short word, such as h100 or adam
+PRODUCTS = set(
+    ["nvidia", "geforce", "tesla", "quadro", "jetson", "grace", "hopper", "intel", "ryzen", "radeon", "linux"]
+)
+# In a name that is no model of a GPU and no short word, such as h100 or adam.
+TELLING = re.compile(r"[^\W\d_]{5}")
 # What a path or a URL may hold, as far as it has a slash in it.
 PATH = re.compile(r"(?<![\w.@+~%=-])[\w.@+~%=-]*+(?:/[\w.@+~%=-]++)+")
 ENCODED = r"(?<=%2[Ff])"  # behind an encoded slash
@@ -47,9 +37,8 @@ SCOPE = r"(?:%(?:25)?[\w-]+(?:\.\w+)*)?"  # the interface behind an address of I
 PEER = re.compile(r"\[[\w.:%-]+\]:\d{1,5}\b")  # how gloo and torch's store write a machine and a port
 LOOPBACK = re.compile(r"127\.[\d.]+|::1?|0\.0\.0\.0|(00[:-]){5}00|(ff[:-]){5}ff", re.IGNORECASE)
 
-Rule = tuple[
-    re.Pattern[str], str | Callable[[re.Match[str]], str]
-]  # a pattern, and what is written in its place
+# A pattern, and what is written in its place.
+Rule = tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]]
 
 
 def scrubber(
@@ -63,9 +52,9 @@ def scrubber(
 ) -> Callable[[str], str]:
     """Return a function that takes paths and names out of a text.
 
-    The project's folder becomes ".", the output folder its own name, the home folder "~", a cell's
-    temporary file "notebook cell"; the user's name becomes "user", the machine's "host", and the addresses of
-    its network "address".
+    The project's folder becomes ".", the output folder its own name, the home folder "~", that of temporary files
+    "$TMPDIR" where the user has one, a cell's temporary file "notebook cell"; the user's name becomes "user", the
+    machine's "host", and the addresses of its network "address".
 
     A name is a word of its own; in a path it may have - or _ beside it, and everywhere in any case where it is a
     telling one: long enough, and no part of a word that pages are known to have anyway.
@@ -76,7 +65,9 @@ def scrubber(
             that is a word in one of them is an ordinary word here (a machine called "layout") and stays.
         addresses: Of other machines that took part, which are "address" too, by whatever name an error has them.
     """
-    folders = {str(root): ".", str(home or Path.home()): "~"}
+    temporary = tempfile.gettempdir()
+    folders = {} if temporary in EVERYBODYS else {temporary: "$TMPDIR"}
+    folders |= {str(root): ".", str(home or Path.home()): "~"}
     if out is not None:
         folders[str(out)] = out.name
     folders |= {os.path.realpath(path): short for path, short in folders.items()}
@@ -87,7 +78,7 @@ def scrubber(
     names = {name: short for name, short in names.items() if name not in ordinary}
     others = dict.fromkeys((a for a in addresses if not LOOPBACK.fullmatch(a)), "address")
 
-    cell = re.escape(tempfile.gettempdir()) + r"/ipykernel_\d+/\d+\.py"
+    cell = re.escape(temporary) + r"/ipykernel_\d+/\d+\.py"
     rules: list[Rule] = [(re.compile(cell), "notebook cell")]
     rules += [(PEER, "address")] if others else []
     names = {**names, **others}

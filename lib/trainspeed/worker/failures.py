@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import tempfile
 from pathlib import Path
 
+from trainspeed.core.scrub import EVERYBODYS
 from trainspeed.worker.device_errors import telling_line
 
 OF_GRAPH = "Graph execution error:"
@@ -37,12 +39,13 @@ def first_line(problem: BaseException | str, *folders: Path) -> str:
     first after it that does not say where the operation was made.
 
     Args:
-        folders: Shown as "."; the home folder is shown as "~".
+        folders: Shown as "."; the home folder is shown as "~", and that of temporary files as "$TMPDIR".
     """
     lines = [stripped for line in str(problem).splitlines() if (stripped := line.strip())]
     text = telling_line(str(problem)) or next(iter(lines), "no message")
     if text == OF_GRAPH:
         text = next((line for line in lines[1:] if not line.startswith(PLACES)), text)
-    for folder, short in (*((str(folder), ".") for folder in folders), (os.path.expanduser("~"), "~")):
-        text = text.replace(folder, short) if folder != "/" else text
+    named = (tempfile.gettempdir(), "$TMPDIR"), (os.path.expanduser("~"), "~")
+    for folder, short in (*((str(folder), ".") for folder in folders), *named):
+        text = text if folder in ("/", *EVERYBODYS) else text.replace(folder, short)
     return text[:MAX_LETTERS]
