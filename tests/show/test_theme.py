@@ -120,3 +120,15 @@ def test_show_refuses_a_figure_without_alt_text(displayed, alt):
     with pytest.raises(ValueError, match="alt is empty"):
         theme.show(plt.figure(), *alt)
     assert displayed == []
+
+
+def test_what_a_users_own_matplotlibrc_sets_does_not_count():
+    plain = "lines.linewidth", "text.usetex", "axes.spines.top", "savefig.transparent"
+    theme.set_theme()
+    usual = {name: mpl.rcParams[name] for name in plain}
+    mpl.rcParams.update({"lines.linewidth": 9.0, "text.usetex": True, "savefig.transparent": True})
+
+    theme.set_theme()
+
+    assert {name: mpl.rcParams[name] for name in plain} == usual
+    assert mpl.get_backend().lower() == "agg"

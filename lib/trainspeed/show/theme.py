@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+import matplotlib as mpl
 import matplotlib.pyplot as plt
 from IPython import get_ipython
 from IPython.display import display
@@ -106,8 +107,10 @@ def status_name(status: str) -> str:
 def set_theme() -> None:
     """Set the look of all later figures: call it once per notebook, before the first figure.
 
-    Letters of an SVG stay letters; figures that IPython shows by itself become retina PNGs.
+    Letters of an SVG stay letters; figures that IPython shows by itself become retina PNGs. What a user's own
+    matplotlibrc sets does not count: a report would look otherwise, or fail, by `text.usetex` where there is no LaTeX.
     """
+    mpl.rcdefaults()
     sns.set_theme(
         context="notebook",
         style="whitegrid",
