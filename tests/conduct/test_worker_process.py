@@ -174,10 +174,12 @@ def test_a_plain_worker_measures_one_request_in_its_own_process():
 def test_how_memory_is_given_back_does_not_depend_on_luck_unless_the_user_says_so(monkeypatch):
     """A run inherits glibc's thresholds from its worker; as they grow by chance, so would the page faults."""
     monkeypatch.setenv("MALLOC_TRIM_THRESHOLD_", "1000")
+    monkeypatch.setenv("PYTHONOPTIMIZE", "2")  # with which no worker could say what its options are
     with contextlib.closing(start()) as worker:
         worker.wait_until_ready()
         environment = psutil.Process(worker._process.pid).environ()
 
+    assert "PYTHONOPTIMIZE" not in environment
     assert environment["MALLOC_MMAP_THRESHOLD_"] == str(2**25)
     assert environment["MALLOC_TRIM_THRESHOLD_"] == "1000"
 

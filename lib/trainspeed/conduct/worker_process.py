@@ -29,6 +29,8 @@ NOT_FOR_RUNS = ("RAY_", "TRAINSPEED_TWINS", "TORCHELASTIC_")
 # Where this process is a rank itself, as in a pod of a PyTorchJob: a run forks its own ranks, and has others.
 RANK_VARIABLES = {"MASTER_ADDR", "MASTER_PORT", "RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE"}
 RANK_VARIABLES |= {"GROUP_RANK", "GROUP_WORLD_SIZE", "ROLE_NAME", "ROLE_RANK", "ROLE_WORLD_SIZE"}
+# With 2 there are no docstrings, which workers and libraries read; with 1 no asserts, which a script has.
+NOT_OF_RUNS = RANK_VARIABLES | {"PYTHONOPTIMIZE"}
 IMPORT_TIMEOUT_S = 300  # importing a framework from a cold disk was seen to take 40 s
 
 
@@ -154,7 +156,7 @@ def _taken(pool: Path | None, command: list[str], variables: Mapping[str, str]) 
 
 def _environment(own: Mapping[str, str]) -> dict[str, str]:
     """Return what a worker is started with: malloc's thresholds as users have set them, or a lever takes them away."""
-    not_passed_on = RANK_VARIABLES | {*VARIABLES.values()}
+    not_passed_on = NOT_OF_RUNS | {*VARIABLES.values()}
     others = {name for name in os.environ if name in not_passed_on or name.startswith(NOT_FOR_RUNS)}
     mine = {name: text for name, text in os.environ.items() if name not in others}
     variables = {**MALLOC_THRESHOLDS, **mine, **_import_path(), **own}
