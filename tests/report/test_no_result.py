@@ -25,14 +25,15 @@ def test_runs_without_a_result_are_told_in_the_terminal(kernels, folder, out, ca
     kernels.runs = {"layout": runs}
 
     assert report(out=out, folder=folder) == code
-    assert f"layout: ok{f': {line}' if line else ''}\n" in capsys.readouterr().out
+    said = f"layout: {'no result' if code else 'ok'}{f': {line}' if line else ''}\n"
+    assert said in capsys.readouterr().out
     incomplete = "report is not complete" in (out / "index.html").read_text()
     assert incomplete is (code != 0)  # what `make share` tells a dashboard
 
     kernels.runs = {}
     if runs:
         assert render(out=out, folder=folder) == code
-        assert f"layout: ok{f': {line}' if line else ''}\n" in capsys.readouterr().out
+        assert said in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(
@@ -81,7 +82,8 @@ def test_runs_of_the_front_page_count_too(kernels, folder, out, capsys):
 
     assert report(out=out, folder=folder, notebooks=["summary"]) == 1
     assert (
-        "summary: ok: 1 of 1 run gave no result: crashed: ValueError: no model\n" in capsys.readouterr().out
+        "summary: no result: 1 of 1 run gave no result: crashed: ValueError: no model\n"
+        in capsys.readouterr().out
     )
 
 

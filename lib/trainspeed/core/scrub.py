@@ -24,9 +24,8 @@ MIN_NAME_LETTERS = 3
 # Folders of temporary files that tell nothing.
 EVERYBODYS = {"/tmp", "/var/tmp", "/usr/tmp", "/dev/shm"}
 # Names of parts of a machine, which its owner may call it by: written in another case, they are those parts.
-PRODUCTS = set(
-    ["nvidia", "geforce", "tesla", "quadro", "jetson", "grace", "hopper", "intel", "ryzen", "radeon", "linux"]
-)
+PRODUCTS = {"nvidia", "geforce", "tesla", "quadro", "jetson", "grace", "hopper"}
+PRODUCTS |= {"intel", "ryzen", "radeon", "linux"}
 # In a name that is no model of a GPU and no short word, such as h100 or adam.
 TELLING = re.compile(r"[^\W\d_]{5}")
 # What a path or a URL may hold, as far as it has a slash in it.

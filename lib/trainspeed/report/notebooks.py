@@ -25,6 +25,7 @@ from trainspeed.report.output_folder import shown
 from trainspeed.studies.summary.collect import PAGE, read_report
 
 OK, FAILED, MISTAKE, INTERRUPTED = 0, 1, 2, 130
+WITHOUT_RESULT = "no result"  # in the terminal, of a notebook that went well and has nothing to show for it
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -216,7 +217,8 @@ class ReportRun:
             why = [result.error, result.failures]
             if result.empty and result.status is NotebookStatus.INCOMPLETE:
                 why.reverse()  # what has no runs to show is the consequence
-            print(": ".join(filter(None, [f"{result.name}: {result.status}", *why])), flush=True)
+            status = WITHOUT_RESULT if result.empty and result.status is NotebookStatus.OK else result.status
+            print(": ".join(filter(None, [f"{result.name}: {status}", *why])), flush=True)
         saved = [result for result in self._results if result.path and self._stays]
         pages = [self._out / f"{result.name}.html" for result in saved]
         front = [self._out / PAGE] if self._front and self._stays else []
