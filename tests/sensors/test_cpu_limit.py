@@ -1,5 +1,7 @@
 """Limits of CPU time, in control groups that a test writes."""
 
+import os
+
 import pytest
 
 from trainspeed.sensors.cpu_limit import Periods, core_quota, limit_periods, throttled_of
@@ -28,12 +30,30 @@ def write(root, files):
             4.0,
         ),
         ({"sys/fs/cgroup/slurm/job/cpu.max": "150000 100000\n", "proc/self/cgroup": "0::/slurm/job\n"}, 1.5),
+        (
+            {
+                "sys/fs/cgroup/cpu,cpuacct/cpu.cfs_quota_us": "50000",
+                "sys/fs/cgroup/cpu,cpuacct/cpu.cfs_period_us": "100000",
+                "proc/self/cgroup": "4:cpu,cpuacct:/docker/abc\n",
+            },
+            0.5,
+        ),
     ],
 )
 def test_reads_how_many_cores_a_container_grants(tmp_path, files, quota):
     write(tmp_path, files)
 
     assert core_quota(tmp_path) == quota
+
+
+def test_a_group_may_have_any_name_that_a_folder_has(tmp_path):
+    """It ended the report."""
+    name = os.fsdecode(b"caf\xe9")
+    write(tmp_path, {f"sys/fs/cgroup/{name}/cpu.max": "150000 100000\n"})
+    (tmp_path / "proc/self").mkdir(parents=True)
+    (tmp_path / "proc/self/cgroup").write_bytes(b"0::/caf\xe9\n")
+
+    assert core_quota(tmp_path) == 1.5
 
 
 @pytest.mark.parametrize(

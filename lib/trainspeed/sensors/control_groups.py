@@ -19,12 +19,15 @@ def control_groups(controller: str, root: Path = FILE_SYSTEM) -> list[Path]:
     top = root / "sys/fs/cgroup"
     groups: list[Path] = []
     try:
-        lines = (root / "proc/self/cgroup").read_text().splitlines()
+        # A group's name is whatever bytes its maker gave it.
+        lines = (root / "proc/self/cgroup").read_text(errors="surrogateescape").splitlines()
     except OSError:
         lines = []
     for line in lines:
         _, controllers, path = line.split(":", 2)
         if controllers == "" or controller in controllers.split(","):  # version 2 names none
             own = Path(path.lstrip("/"))
-            groups += [(top / controller if controllers else top) / group for group in (own, *own.parents)]
+            # Those that are mounted together have a folder of all their names, and as a rule links of each.
+            tops = [top / controller, top / controllers] if controllers else [top]
+            groups += [one / group for one in tops for group in (own, *own.parents)]
     return list(dict.fromkeys([*groups, top, top / controller]))
