@@ -1,12 +1,19 @@
 """What is said of a run that failed without anybody meaning it to."""
 
+import os
+import time
+
 import pytest
 
-from study_data import make_trial
+from fake_backend import FakeBackend
+from study_data import make_trial, tiny_trial
 from trainspeed.core.result import RunResult
 from trainspeed.core.run import Status
-from trainspeed.worker import user_code
+from trainspeed.worker import main, user_code
+from trainspeed.worker.channel import Channel
+from trainspeed.worker.events import Exited, Failed, decode
 from trainspeed.worker.failed_run import failed_by
+from trainspeed.worker.request import Request
 
 SOURCE = """
 class Net:
@@ -57,3 +64,21 @@ def test_a_folder_from_which_nothing_runs_is_said_in_place_of_the_path_of_a_prog
 
     assert (failed.status, failed.failure.error) == (Status.UNSUPPORTED, "OSError")
     assert "mounted noexec: set TMPDIR" in failed.reason and "/scratch" not in failed.reason
+
+
+def test_where_no_process_can_be_started_the_worker_says_so_and_goes_on(monkeypatch, tmp_path):
+    """It ended, and its reaper with it: "the worker was killed by SIGKILL"."""
+
+    def refuse():
+        raise BlockingIOError(11, "Resource temporarily unavailable")
+
+    monkeypatch.setattr(main.os, "fork", refuse)
+    ours, theirs = Channel.pair()
+    server = main.Server(FakeBackend(), ours, str(tmp_path))
+
+    server._begin(Request(trial=tiny_trial(), device="cpu", requested_at=0.0), theirs)
+    failed, ended = (decode(ours.receive(time.monotonic() + 5)) for _ in range(2))
+
+    assert isinstance(failed, Failed) and failed.status is Status.CRASHED
+    assert failed.reason.startswith("no further process") and "--pids-limit" in failed.reason
+    assert ended == Exited(code=0) and os.listdir(tmp_path) == []

@@ -252,7 +252,7 @@ def _died(event: events.Exited, stage: str, kills: KernelKills, who: str, device
     if fault and fault.cause is Cause.OUT_OF_MEMORY and error:
         reason = f"ran out of memory in stage {stage!r} and aborted"
         return _failed(Status.OOM, reason, stage, error=error, cause=fault.cause)
-    last = (line or last_line(event.stderr_tail))[:MAX_LETTERS]
+    last = (fault.says if fault else None) or (line or last_line(event.stderr_tail))[:MAX_LETTERS]
     reason = f"the {who} was {how_it_ended(code)} in stage {stage!r}" + (f": {last}" if last else "")
     status = fault.status if fault else Status.CRASHED
     outcome = _failed(status, reason, stage, error=error, cause=fault and fault.cause)

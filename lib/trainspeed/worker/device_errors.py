@@ -33,6 +33,7 @@ class Cause(StrEnum):
     ECC = "ecc"
     LIBRARY_NOT_STARTED = "library_not_started"  # for want of memory, or of another version
     KERNEL_FAILED = "kernel_failed"  # an illegal access and its like, which end a process's use of the device
+    NO_MORE_PROCESSES = "no_more_processes"  # or threads: a container's or a user's limit
     NOT_TO_BE_RUN = "not_to_be_run"  # what was compiled, from the folder of temporary files
     UNKNOWN_FLAG = "unknown_flag"  # of XLA, in the environment: another version has others
     RANK_LOST = "rank_lost"
@@ -75,6 +76,13 @@ _FAULTS = (
     Fault(cause=Cause.ECC),
     Fault(cause=Cause.LIBRARY_NOT_STARTED, crowds=True),
     Fault(cause=Cause.KERNEL_FAILED),
+    Fault(
+        cause=Cause.NO_MORE_PROCESSES,
+        crowds=True,
+        of_gpu=False,
+        says="no further process or thread could be started: raise the limit of this container (Docker: --pids-limit), "
+        "of this job, or of this user (ulimit -u)",
+    ),
     Fault(
         cause=Cause.NOT_TO_BE_RUN,
         status=Status.UNSUPPORTED,
@@ -139,6 +147,11 @@ _PATTERNS = (
         Cause.KERNEL_FAILED,
         r"illegal (memory access|instruction|address)|illegal_?address|misaligned.?address|launch_?failed"
         r"|unspecified launch failure|launch timed out|device-side assert|_status_(execution_failed|mapping_error)",
+    ),
+    (
+        Cause.NO_MORE_PROCESSES,
+        r"can't start new thread|thread creation failed|pthread_create failed"
+        r"|blockingioerror: \[errno \d+\] resource temporarily unavailable",
     ),
     (Cause.NOT_TO_BE_RUN, r"failed to map segment from shared object"),
     (Cause.UNKNOWN_FLAG, r"unknown flags? in \w*XLA_FLAGS"),

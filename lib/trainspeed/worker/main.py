@@ -109,7 +109,16 @@ class Server:
         folder = run_folder.new_folder(self.folder)
         if request.takes_programs:
             run_folder.share_programs(self._programs, folder)
-        parent, child = os.getpid(), os.fork()
+        parent = os.getpid()
+        try:
+            child = os.fork()
+        except OSError as problem:  # too many processes: this request's end, not the worker's
+            output.close()
+            run_folder.remove(folder)
+            _send(channel, failed_by(problem, request.trial, "start", RunResult()))
+            _send(channel, Exited(code=0))
+            channel.close()
+            return
         if not child:
             self.requests.close()
             run_folder.use(folder, self._programs)
