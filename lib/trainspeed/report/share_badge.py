@@ -164,7 +164,7 @@ def _name(verdict: Verdict) -> str:
 
 
 def _lines(gain: GainValues) -> str:
-    lines = [line for line in gain.lines or () if not line.lstrip().startswith("#")]
+    lines = [line for line in gain.lines or () if line and not line.lstrip().startswith("#")]
     return f", {counted(len(lines), 'line')}" if lines else ""
 
 
