@@ -71,6 +71,7 @@ def test_a_value_that_a_shell_or_make_would_run_is_not_repeated(value):
     choice = Choice(parameters={"dataset": value, "seed": 1})
     command = command_for([make_trial()], choice, notebooks=["layout"], parameters={"blocks": 9})
     assert command == "make report NOTEBOOKS=layout PARAMS='layout: {seed: 1, blocks: 9}'"
+    assert command_for([make_trial(model="$(shell touch here)/my.py:build")]) == "make report MODEL=…"
 
 
 def test_who_runs_a_notebook_by_hand_is_told_what_to_change_in_it():

@@ -18,7 +18,8 @@ from trainspeed.judge.verdict import MIN_BLOCKS
 MODELS, TIME = "models", "budget_s"  # parameters that MODEL and BUDGET stand for
 # A ledger may come from anywhere: what make, the shell or Markdown would take for more than a value is not repeated.
 PLAIN = re.compile(r"[\w .,:=+/@{}\[\]'\"-]*")
-UNKNOWN_MIN = float("inf")  # a time that the reader has to choose
+UNKNOWN = "…"  # a value that the reader has to choose
+UNKNOWN_MIN = float("inf")  # a time likewise
 BY_HAND = "in the parameters cell, then run all again"
 
 
@@ -33,9 +34,8 @@ def command_for(
 ) -> str:
     """Return the command that measures trials: on as many nodes as the one of them that takes most.
 
-    Of a notebook that a reader runs by hand, the lines of its parameters cell.
-
-    With the model where all of them train the same one, which is the user's or a library's: no preset names it.
+    With the model where all of them train the same one, which is the user's or a library's: no preset names it. Of a
+    notebook that a reader runs by hand, the lines of its parameters cell.
 
     Args:
         choice: What the user asked the report for; its parameters are those of a notebook where there is one.
@@ -63,9 +63,13 @@ def command_for(
     values = {name: value for name, value in values.items() if name not in taken}
     given = {
         "PRESET": preset or choice.preset,
-        "MODEL": model,
+        "MODEL": model if model is None or PLAIN.fullmatch(model) else UNKNOWN,
         "NOTEBOOKS": " ".join(notebooks) or None,
-        "BUDGET": None if budget_min is None else "…" if budget_min == UNKNOWN_MIN else f"{budget_min:g}m",
+        "BUDGET": None
+        if budget_min is None
+        else UNKNOWN
+        if budget_min == UNKNOWN_MIN
+        else f"{budget_min:g}m",
         "PARAMS": f"{notebooks[0]}: {_as_yaml(values)}" if values else None,
     }
     fleet = choice.by_fleet or nodes > 1
@@ -105,4 +109,4 @@ def _as_yaml(values: Mapping[str, Any]) -> str:
 def _word(value: str) -> str:
     if re.fullmatch(r"\w+( \w+)+", value):
         return f'"{value}"'
-    return value if value == "…" else shlex.quote(value)
+    return value if value == UNKNOWN else shlex.quote(value)

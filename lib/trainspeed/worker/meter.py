@@ -25,9 +25,8 @@ from trainspeed.sensors.processes import descends_from
 from trainspeed.worker.waiting_gpu import WaitingGpu
 
 STOLEN_SHARE = 0.02  # of the CPU's time taken by the hypervisor: the margin of a verdict
-THROTTLED_SHARE = (
-    0.05  # of the periods of a limit of CPU time: now and then a thread that wakes up late goes beyond it
-)
+# Of the periods of a limit of CPU time: now and then a thread that wakes up late goes beyond it.
+THROTTLED_SHARE = 0.05
 # A GPU's energy counter was seen to move every 10 to 100 ms: a reading may be late by one step, so that a span
 # begins with up to a step of what came before it. Over a shorter span that is no longer small.
 # Source: https://github.com/gpuopenanalytics/pynvml/pull/18 (10 ms), https://arxiv.org/abs/2312.02741 (up to 100 ms)
