@@ -1,6 +1,7 @@
 """The words with which a node is started, and what is said where it cannot be; `test_ray_fleet.py` starts some."""
 
 import os
+import signal
 import socket
 import subprocess
 import time
@@ -192,3 +193,17 @@ def test_two_on_one_machine_are_refused_before_the_second_one_is_started(monkeyp
 def test_before_any_node_has_come_the_command_is_told():
     with pytest.raises(UserError, match=r"no node has come yet: `make node AS=a10g HEAD=…` on each machine"):
         check_come("a10g", 1, [""])
+
+
+def test_a_node_started_with_nohup_outlives_its_terminal(home, monkeypatch):
+    """The program that stands for Ray's is there as the terminal goes, and ends by itself: that is 1, a signal 0."""
+    (home / "ray").write_text(f"#!/bin/sh\nkill -HUP {os.getpid()}\necho '{ray_node.STARTED}'\n")
+    monkeypatch.setattr(ray_node, "check_head", lambda named: (named, 6379))
+    monkeypatch.setattr(ray_node, "PORTS", {})
+    credentials.make_token()
+    earlier = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        assert start_node("a10g", "127.0.0.1", None, measures=True) == 1
+        assert signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
+    finally:
+        signal.signal(signal.SIGHUP, earlier)

@@ -181,7 +181,9 @@ def _serve(words: list[str], variables: dict[str, str], welcome: str) -> int:
     def stop(number: int, frame: FrameType | None) -> None:
         raise KeyboardInterrupt
 
-    before = {number: signal.signal(number, stop) for number in SIGNALS}
+    # What is ignored stays ignored, so that `nohup make node` outlives its terminal.
+    heard = [number for number in SIGNALS if signal.getsignal(number) is not signal.SIG_IGN]
+    before = {number: signal.signal(number, stop) for number in heard}
     adopt_orphans()  # so that what is left of it can be ended
     said, ready, start_s = [], False, time.time()
     process = subprocess.Popen(
