@@ -12,9 +12,9 @@ Address = namedtuple("Address", "family address")
 
 @pytest.fixture
 def networks(monkeypatch):
-    """What networks this machine has: set `networks` to name -> address."""
+    """What networks this machine has: set `networks` to name -> addresses, with spaces between."""
     found = {"lo": "127.0.0.1", "eth0": "10.0.0.5"}
-    given = lambda: {name: [Address(socket.AF_INET, text)] for name, text in found.items()}  # noqa: E731
+    given = lambda: {n: [Address(socket.AF_INET, one) for one in text.split()] for n, text in found.items()}  # noqa: E731
     monkeypatch.setattr(addresses.psutil, "net_if_addrs", given)
     return found
 
@@ -55,6 +55,14 @@ def test_a_port_where_nothing_listens_is_no_head():
 @pytest.mark.parametrize("named", ["10.0.0.5", "eth0"])
 def test_a_machines_address_may_be_named_by_its_interface(networks, named):
     assert own_address(named, None) == "10.0.0.5"
+
+
+def test_of_an_interface_with_two_addresses_either_may_be_named(networks):
+    networks["eth0"] = "10.0.0.5 10.1.0.5"
+    assert own_address("10.1.0.5", None) == "10.1.0.5"
+    assert own_address("eth0", None) == "10.0.0.5"
+    with pytest.raises(UserError, match=r"several networks: .* eth0 10.0.0.5, eth0 10.1.0.5"):
+        own_address(None, None)
 
 
 def test_an_address_that_this_machine_does_not_have_is_told_with_those_that_it_has(networks):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import re
 import socket
 from collections.abc import Iterable
@@ -73,14 +72,17 @@ def own_address(named: str | None, head: tuple[str, int] | None) -> str:
         UserError: There is no such one, or there are several and none was named.
     """
     interfaces = _interfaces()
-    listed = ", ".join(f"{name} {address}" for name, address in interfaces.items()) or "no network"
+    known = [(name, address) for name, addresses in interfaces.items() for address in addresses]
+    listed = ", ".join(f"{name} {address}" for name, address in known) or "no network"
     if named:
-        if named not in interfaces and named not in interfaces.values():
+        if named in interfaces:
+            return interfaces[named][0]
+        if named not in (address for _, address in known):
             raise UserError("ADDRESS", named, f"is none of this machine's: it has {listed}.")
-        return interfaces.get(named, named)
+        return named
     if head:
         return _address_towards(head)
-    outside = [address for address in interfaces.values() if not address.startswith(LOOPBACK)]
+    outside = [address for _, address in known if not address.startswith(LOOPBACK)]
     if len(outside) > 1:
         raise UserError(f"this machine has several networks: name that of the fleet, ADDRESS=… ({listed})")
     return outside[0] if outside else "127.0.0.1"
@@ -96,10 +98,10 @@ def _address_towards(head: tuple[str, int]) -> str:
         return way.getsockname()[0]
 
 
-def _interfaces() -> dict[str, str]:
-    """Return the name of each network interface that has one -> its first IPv4 address."""
-    found = {}
-    for name, addresses in psutil.net_if_addrs().items():
-        with contextlib.suppress(StopIteration):
-            found[name] = next(a.address for a in addresses if a.family == socket.AF_INET)
-    return found
+def _interfaces() -> dict[str, list[str]]:
+    """Return the name of each network interface that has one -> its IPv4 addresses."""
+    found = {
+        name: [one.address for one in entries if one.family == socket.AF_INET]
+        for name, entries in psutil.net_if_addrs().items()
+    }
+    return {name: addresses for name, addresses in found.items() if addresses}
