@@ -38,6 +38,28 @@ def test_another_version_without_that_name_is_connected_as_it_is(connected, monk
     assert not hasattr(getattr(private, "worker", None), ray_cluster.LISTENER)
 
 
+@pytest.mark.parametrize(
+    ("said", "told"),
+    [
+        (
+            "No node info found matching attributes: '10.0.0.7'",
+            "^no node of that head runs on this machine: ",
+        ),
+        ("Connection refused", "^the head no longer answers, or has another token"),
+    ],
+)
+def test_why_there_is_no_connection_is_told_without_an_address(monkeypatch, said, told):
+    """Started where no node runs, the command was said to have another token, or a head that is gone."""
+
+    def refuse(**how):
+        raise ConnectionError("Failed to connect to Ray cluster at 10.0.0.5:6379") from RuntimeError(said)
+
+    monkeypatch.setattr(ray_cluster.ray, "init", refuse)
+    with pytest.raises(UserError, match=told) as problem:
+        ray_cluster.RayCluster("10.0.0.5:6379")
+    assert "10.0.0" not in str(problem.value)
+
+
 def test_a_node_that_is_lost_as_it_begins_may_be_one_behind_a_firewall(monkeypatch):
     """To Ray both are the same."""
 

@@ -23,6 +23,9 @@ from trainspeed.core.errors import UserError
 from trainspeed.sensors.network import address_towards
 
 NAMESPACE = "trainspeed"
+NO_NODE = (
+    "No node info found"  # what it says, after a minute, where none of its own services runs on this machine
+)
 REFUSED = "refused"  # the one key of an answer that says why a node cannot do what it was asked for
 PLACE_S = 60.0  # until an actor answers: a process, an import; seen: 4 s
 LISTENER = "listen_error_messages"  # private: what a driver's thread runs, from ray._private.worker
@@ -100,7 +103,12 @@ def _connect(address: str) -> None:
                 # Nodes answer to it. Ray would take the address on the way to the internet, or that of the host's name.
                 _node_ip_address=address_towards(address.rpartition(":")[0]),
             )
-    except (ConnectionError, RayError, RuntimeError):
+    except (ConnectionError, RayError, RuntimeError) as problem:
+        if NO_NODE in f"{problem} {problem.__cause__}":
+            raise UserError(
+                "no node of that head runs on this machine: start the command on the head itself, or where "
+                "`make node` runs."
+            ) from None
         raise UserError(
             "the head no longer answers, or has another token: see `make node`, and docs/fleet.md."
         ) from None
