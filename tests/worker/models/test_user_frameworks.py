@@ -54,6 +54,7 @@ TRAINABLE = {
     ("torch", "lazy"): True,
     ("torch", "without_convolution"): True,
     ("torch", "attention"): False,
+    ("torch", "kept_statistics"): True,
 }
 OTHER_SIZES = "; other sizes: PARAMS='layout: {image_size: 64}'"
 BAD = {

@@ -135,8 +135,9 @@ class TorchTraining(Training):
         """
         try:
             images, _ = self._first_batch()
+            self.model.train()
             with torch.no_grad(), self._autocast():
-                logits = self.model.train()(images)
+                logits = self.model(images)
         except Exception:  # then what failed first says more
             return
         try:

@@ -171,8 +171,9 @@ def _users_network(model: str, shape: tuple[int, ...], layout: str, classes: int
     first = next(built.parameters(), None)
     images = torch.zeros(DUMMY_IMAGES, *shape, device=None if first is None else first.device)
     try:
+        built.eval()  # a user's `train` may set more than that, and return nothing
         with torch.no_grad():
-            logits = built.eval()(images)  # draws lazy weights, too
+            logits = built(images)  # draws lazy weights, too
     except Exception as problem:
         text = user_code.exception_text(problem, user_model.find_model(model))
         advice = user_code.OTHER_SIZES
