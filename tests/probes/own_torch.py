@@ -117,3 +117,13 @@ class KeptStatistics(nn.Sequential):
 def kept_statistics(input_shape, classes, layout):
     parts = nn.Conv2d(3, 8, 3), nn.BatchNorm2d(8), nn.AdaptiveAvgPool2d(1), nn.Flatten()
     return KeptStatistics(*parts, nn.Linear(8, classes))
+
+
+def double(input_shape, classes, layout):
+    torch.set_default_dtype(torch.float64)
+    return convolution(input_shape, classes, layout)
+
+
+def double_by_default(input_shape, classes, layout):
+    """Has its own weights in 32 bits all the same."""
+    return double(input_shape, classes, layout).float()

@@ -55,6 +55,7 @@ TRAINABLE = {
     ("torch", "without_convolution"): True,
     ("torch", "attention"): False,
     ("torch", "kept_statistics"): True,
+    ("torch", "double_by_default"): True,
 }
 OTHER_SIZES = "; other sizes: PARAMS='layout: {image_size: 64}'"
 BAD = {
@@ -98,6 +99,7 @@ BAD = {
     ): "its model is compiled already: return the module itself, compile is a setting here",
     ("torch", "compiled_in_place"): "its model is compiled already",
     ("torch", "half"): "; these are torch.float32, its weights torch.float16: precision is a setting here",
+    ("torch", "double"): "; these are torch.float32, its weights torch.float64: precision is a setting here",
     ("torch", "wrong_size"): f", on images of (2, 3, 16, 16){OTHER_SIZES}",
     ("torch", "untrainable"): "its model has no trainable weights",
     ("torch", "nothing"): "must return a torch.nn.Module, not int",

@@ -169,7 +169,9 @@ def _users_network(model: str, shape: tuple[int, ...], layout: str, classes: int
             f"{model}: its model is compiled already: return the module itself, compile is a setting here"
         )
     first = next(built.parameters(), None)
-    images = torch.zeros(DUMMY_IMAGES, *shape, device=None if first is None else first.device)
+    # float32 as what is trained on, whatever dtype the file has made the default.
+    device = None if first is None else first.device
+    images = torch.zeros(DUMMY_IMAGES, *shape, dtype=torch.float32, device=device)
     try:
         built.eval()  # a user's `train` may set more than that, and return nothing
         with torch.no_grad():
