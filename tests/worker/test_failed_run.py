@@ -2,14 +2,16 @@
 
 import os
 import time
+from dataclasses import replace
 
 import pytest
 
 from fake_backend import FakeBackend
+from fake_runs import EventsSent
 from study_data import make_trial, tiny_trial
 from trainspeed.core.result import RunResult
 from trainspeed.core.run import Status
-from trainspeed.worker import main, user_code
+from trainspeed.worker import main, measure, user_code
 from trainspeed.worker.channel import Channel
 from trainspeed.worker.events import Exited, Failed, decode
 from trainspeed.worker.failed_run import failed_by
@@ -55,6 +57,25 @@ def test_what_was_raised_elsewhere_or_is_of_the_device_names_no_file(own):
         assert not failed.failure.in_user_file
     assert failed.status is Status.OOM
     assert failed_with(ValueError("no")).reason == "ValueError in stage 'train': no"
+
+
+@pytest.mark.parametrize(
+    ("code", "said"),
+    [("3", "ended Python in line 3 with code 3"), ("'no GPU'", "raised SystemExit in line 3: no GPU")],
+)
+def test_a_model_that_ends_python_in_a_step_is_a_row_that_says_where(own, monkeypatch, code, said):
+    monkeypatch.setattr(measure, "_take_device", lambda request: None)  # this is the process of the tests
+    model = own(f"import sys\ndef forward():\n    sys.exit({code})\ndef build():\n    return forward")
+    trial = replace(tiny_trial(), model=model)
+    backend, channel = FakeBackend(), EventsSent()
+    monkeypatch.setattr(backend, "start", lambda *_, **__: user_code.call(model, framework="torch")())
+
+    request = Request(trial=trial, device="cpu", requested_at=0.0)
+    ended_well = measure.measure_trial(request, backend, None, channel)
+
+    assert not ended_well
+    assert channel.events[-1].reason == f"my.py:forward {said}, in stage 'build'"
+    assert channel.events[-1].failure.in_user_file
 
 
 def test_a_folder_from_which_nothing_runs_is_said_in_place_of_the_path_of_a_program():

@@ -13,7 +13,7 @@ from trainspeed.worker.events import Failed
 from trainspeed.worker.failures import Invalid, NeedsPackage, first_line
 
 
-def failed_by(problem: Exception, trial: AnyTrial, stage: str, reached: RunResult) -> Failed:
+def failed_by(problem: BaseException, trial: AnyTrial, stage: str, reached: RunResult) -> Failed:
     """Return the event of an exception that nobody raised on purpose: what its text means, and what it says.
 
     Where its text is not known and it came through the user's file, it says where; where it is known to name no cause,

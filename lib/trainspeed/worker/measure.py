@@ -75,7 +75,7 @@ def measure_trial(request: Request, backend: Backend, images: Images | None, cha
         cause = fault.cause if fault else getattr(problem, "cause", None)
         failure = Failure(stage=stages.current, cause=cause, in_user_file=own)
         emit(Failed(status=status, reason=str(problem), failure=failure))
-    except Exception as problem:
+    except (Exception, SystemExit) as problem:  # a user's model may call sys.exit in a step
         reached = RunResult(notes=tuple(notes), stages_s=stages.seconds)
         emit(failed_by(problem, request.trial, stages.current, reached))
     else:

@@ -126,7 +126,9 @@ def raised_in(model: str, problem: BaseException) -> str | None:
     with contextlib.suppress(UserError):  # no user's model, or its file has gone
         path = user_model.find_model(model)
         if frames := _frames_in(path, problem):
-            return f"{model.rpartition(':')[0]}:{frames[-1].name} raised {exception_text(problem, path)}"
+            ends = isinstance(problem, SystemExit)
+            what = _end_of_python(problem, path) if ends else f"raised {exception_text(problem, path)}"
+            return f"{model.rpartition(':')[0]}:{frames[-1].name} {what}"
     return None
 
 
