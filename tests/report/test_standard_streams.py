@@ -24,6 +24,11 @@ keep_standard_streams()
 print("heard or not", flush=True), print("this too", file=sys.stderr, flush=True)
 sys.exit(7 if min(os.pipe()) > 2 and all(map(os.get_inheritable, range(3))) else 1)
 """
+NARROW = """
+from trainspeed.report.standard_streams import keep_standard_streams
+keep_standard_streams()
+print("100×100 …")
+"""
 
 
 class Refusing:
@@ -73,6 +78,18 @@ def test_a_command_whose_pipe_nobody_reads_ends_as_it_would(unread):
     ]
 
     assert ends == [0, 2]
+
+
+def test_a_letter_that_a_terminal_does_not_have_ends_no_command():
+    """A plan of convolutions ended at the "×" of its first line where the terminal had ASCII alone."""
+    told = subprocess.run(
+        [sys.executable, "-c", NARROW],
+        env={**os.environ, "PYTHONIOENCODING": "ascii"},
+        capture_output=True,
+        check=True,
+    )
+
+    assert told.stdout == b"100?100 ?\n"
 
 
 @pytest.mark.parametrize("closed", [(0,), (1, 2), (0, 1, 2)], ids=str)

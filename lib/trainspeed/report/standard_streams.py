@@ -37,12 +37,15 @@ class LastingStream:
 def keep_standard_streams() -> None:
     """Have this process's standard streams last as long as it does, whatever becomes of their other ends.
 
-    One that is closed leads nowhere from now on: what is opened next would get its number, and be taken for it.
+    One that is closed leads nowhere from now on: what is opened next would get its number, and be taken for it. A
+    letter that the terminal's encoding does not have, as of "100×100" or of a name, becomes a question mark.
     """
     while (number := os.open(os.devnull, os.O_RDWR)) in STANDARD:
         os.set_inheritable(number, True)
     os.close(number)
     nowhere = open(os.devnull, "w")  # noqa: SIM115 - for as long as the process
+    if sys.stdout is not None:
+        sys.stdout.reconfigure(errors="replace")  # standard error has a way of its own
     sys.stdout, sys.stderr = (LastingStream(stream or nowhere) for stream in (sys.stdout, sys.stderr))
 
 
