@@ -255,12 +255,12 @@ def tell(found, unit="images"):
         (
             made({1: 0.01, 840: 0.42}, spread=1.1),
             "PyTorch is nowhere faster than SciPy: the crossover is not within the sizes tried (1 to 840 px); "
-            "nearest at 840 (0.42x, 0.382x to 0.462x).",
+            "nearest at 840 (0.42x, 0.38 to 0.46).",
         ),
         (
             at(1.5, 4, spread=None),
             "PyTorch is faster than SciPy at every size tried: the crossover is not within the sizes tried "
-            "(1 to 10 px); nearest at 1 (1.5x); by medians without an interval: measure 6 blocks or more.",
+            "(1 to 10 px); nearest at 1 (1.50x); by medians without an interval: measure 6 blocks or more.",
         ),
         (
             at(0.5, 0.6, 2, 0.5),

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
+from decimal import Decimal
 from typing import Any
 
 LONG_S = 3 * 86_400  # a duration from which on a reader wants days
@@ -64,7 +65,12 @@ def whole(value: float | None) -> str:
 
 def three(value: float) -> str:
     """Return a number for a sentence: three significant digits without zeros at the end, all before the point."""
-    return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
+    return f"{value:,.0f}" if value >= 100 else significant(value, 3)
+
+
+def significant(value: float, figures: int) -> str:
+    """Return a number with so many significant digits at most, never with an exponent: "120", not "1.2e+02"."""
+    return f"{Decimal(f'{value:.{figures}g}'):f}"
 
 
 def fixed(value: float | None, decimals: int, unit: str = "", *, sign: str = "") -> str:
@@ -103,8 +109,9 @@ def _decimals(low: float, high: float, decimals: int) -> int:
 
 
 def percent(share: float, *, sign: str = "") -> str:
-    """Return a share of 1 in whole percent: "95 %"."""
-    return f"{share:{sign}.0%}".replace("%", " %")
+    """Return a share of 1 in whole percent, never as "-0 %": "95 %"."""
+    shown = 0.0 if -0.005 <= share <= 0 else share
+    return f"{shown:{sign}.0%}".replace("%", " %")
 
 
 def percent_used(share: float) -> str:

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from statistics import median
 
-from trainspeed.core.format import fixed, interval
+from trainspeed.core.format import fixed, interval, significant
 from trainspeed.core.runs import RunSet
 from trainspeed.judge.checks import Check, CheckOutcome, Finding, Values, not_profiled, of_probe, within
 from trainspeed.judge.verdict import MARGIN, Judgement, Outcome, judge
@@ -154,4 +154,4 @@ def _ends(ends: tuple[float, float] | None, *, decimals: int = 3, scale: float =
 
 
 def _percent(share: float) -> str:
-    return f"{100 * share:.2g} %"
+    return f"{significant(100 * share, 2)} %"

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from itertools import groupby, pairwise
 
-from trainspeed.core.format import three
+from trainspeed.core.format import fixed_to_interval, interval, three
 from trainspeed.judge.verdict import MIN_BLOCKS, judge
 
 # A bracket whose ends are further apart has no size to name: nobody knows the curve between them.
@@ -199,8 +199,9 @@ def crossover_sentence(result: Crossover, *, device: str, cpu: str, unit: str = 
         text = f"{device} is faster than {cpu} {where} (measured as {one} at {first}, as {other} at {last})"
     elif result.kind in (CrossoverKind.ALWAYS, CrossoverKind.NEVER):
         nearest = min(points, key=lambda point: abs(math.log(point.speedup)))
-        interval = "" if nearest.low is None else f", {nearest.low:.3g}x to {nearest.high:.3g}x"
-        at = f"{three(nearest.size)} ({nearest.speedup:.3g}x{interval})"
+        known = nearest.speedup, nearest.low, nearest.high
+        ends = "" if nearest.low is None else f", {interval(*known[1:])}"
+        at = f"{three(nearest.size)} ({fixed_to_interval(*known, 2, 'x')}{ends})"
         text = f"{device} is faster than {cpu} at every size tried"
         if result.kind is CrossoverKind.NEVER:
             text = f"{device} is nowhere faster than {cpu}"

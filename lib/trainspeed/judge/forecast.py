@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from statistics import fmean
 
 from trainspeed.core.errors import check_name, check_some, check_whole
-from trainspeed.core.format import counted, listed, percent
+from trainspeed.core.format import counted, listed, percent, three
 from trainspeed.judge.interconnect import Ring, counted_devices
 from trainspeed.judge.overlap import Overlap
 
@@ -148,7 +148,7 @@ def _links_assumed(ring: Ring, devices: int, size_bytes: float) -> str:
     farther = f", all {devices} connected as those that were measured" if seen and devices > seen[-1] else ""
     words = " and ".join(f"({link.words})" for link in links)
     slowest = ", the slower of which decides" if len(links) > 1 else ""
-    return f"{size_bytes / 1e6:.3g} MB of gradients go round a ring {words}{slowest}{farther}"
+    return f"{three(size_bytes / 1e6)} MB of gradients go round a ring {words}{slowest}{farther}"
 
 
 def _overlap_assumed(overlap: Overlap | None) -> str:

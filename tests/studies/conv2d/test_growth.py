@@ -7,6 +7,7 @@ import pytest
 from conv2d_data import BLOCKS, NOISE, PAIR, SWEEP_SIZE, asked, grid, make_runs
 from trainspeed.articles.claims import Result
 from trainspeed.core.convolution import CPU_LIBRARIES
+from trainspeed.core.format import digits
 
 AGREES, DISAGREES, UNDECIDED, UNMEASURED = Result
 VALUES = {"filter_size": [3, 5, 10], "channels": [1, 10, 64]}
@@ -38,7 +39,7 @@ def test_a_size_is_the_reason_where_the_device_gains_as_it_grows(factor, filters
     assert got == answer
     assert why.startswith("Here TensorFlow (graph) vs scipy.signal.convolve2d (")
     if exponent is not None:
-        ratios = [f"{size**exponent:.3g}x at {size}" for size in (first, middle, last)]
+        ratios = [f"{digits(size**exponent)}x at {size}" for size in (first, middle, last)]
         assert f" ({', '.join(ratios)} {WHAT[factor]}), gain from {first} to {last}: " in why
         assert f"{(last / first) ** exponent:.2f}x (95 % interval" in why
 

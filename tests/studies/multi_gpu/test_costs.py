@@ -40,6 +40,16 @@ def test_a_step_is_taken_apart_into_share_exchange_and_rest():
     assert sentence.endswith("hides behind computing is not measured: it is under 10 % of the step.")
 
 
+def test_a_step_of_seconds_is_told_without_an_exponent():
+    """A ResNet50 on a core took "1.5e+03 ms" a step."""
+    given = [t for t in trials() if t.batch_size == 8 and t.devices == 2]
+    given += [one_device_share(trial) for trial in given]
+
+    (sentence,) = cost_sentences(step_costs(runs_of(given, lambda trial: 0.75 * trial.devices)))
+
+    assert "a step takes 1,500 ms. One device alone takes 750 ms" in sentence
+
+
 def test_a_step_and_its_share_are_of_the_blocks_that_have_both():
     """The share has more blocks, in which the machine was faster."""
     (trial,) = [t for t in trials() if t.devices == 2 and t.batch_size == 8]

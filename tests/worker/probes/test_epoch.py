@@ -176,6 +176,7 @@ HARDLY = "other processes hardly used its cores (0 % of the time); "
     [
         (None, check_time.NOISY, False),
         ((0.3,) * ROUNDS, f"{OTHERS} 30 % of the time: {check_time.NOISY}", False),
+        ((1.0,) * ROUNDS, f"{OTHERS} 100 % of the time: {check_time.NOISY}", False),
         (
             (-0.001,) * ROUNDS,
             f"{HARDLY}a busy other core, and caches and memory that cores share, are not ruled out: more rounds decide",

@@ -10,7 +10,7 @@ from itertools import combinations
 from statistics import median
 
 from trainspeed.articles.numbers import why_unsupported
-from trainspeed.core.format import DEFAULT_PRECISION, NAMES, listed, model_of, percent, precision_of
+from trainspeed.core.format import DEFAULT_PRECISION, NAMES, listed, model_of, percent, precision_of, three
 from trainspeed.core.markdown import escape
 from trainspeed.core.phase import COMPUTE, INPUT, PHASES
 from trainspeed.core.run import Run, Status
@@ -199,7 +199,7 @@ def input_sentences(runs: Iterable[Run]) -> list[str]:
             verb = "is the bottleneck" if input_s > compute_s else "is not the bottleneck"
             sentences.append(
                 f"{NAMES[trial.framework]}, {model_of(trial.model)}, {precision_of(trial.precision)}: {made} of "
-                f"an epoch takes {input_s:.3g} s alone, {rest} {compute_s:.3g} s: the input "
+                f"an epoch takes {three(input_s)} s alone, {rest} {three(compute_s)} s: the input "
                 f"{verb} ({percent(input_s / compute_s)})."
             )
     return sentences

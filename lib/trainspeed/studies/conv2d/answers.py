@@ -14,7 +14,7 @@ from typing import Any
 
 from trainspeed.articles.claims import Claim, ClaimAnswer, Evidence, Result, claims, decide, without_gpu
 from trainspeed.core.convolution import Conv2dTrial, library_of
-from trainspeed.core.format import percent
+from trainspeed.core.format import digits, percent, three
 from trainspeed.core.run import Run
 from trainspeed.judge.comparison import Verdict, judge_runs
 from trainspeed.judge.pairs import paired_s, value_pairs
@@ -160,7 +160,7 @@ def _grows(claim: Claim, measured: Measurements, *, factor: str) -> ClaimAnswer:
     if len(ratios) < 2:
         return decide(claim, [], f"No two {SWEEPS[factor].plural} were measured with both libraries.")
     small, large = min(ratios), max(ratios)
-    listed = ", ".join(f"{ratio:.3g}x at {size}" for size, ratio in ratios.items())
+    listed = ", ".join(f"{digits(ratio)}x at {size}" for size, ratio in ratios.items())
     pair = f"{library_of(sweep.device)} vs {library_of(sweep.cpu)}"
     name = f"{pair} ({listed} {unit}), gain from {small} to {large}"
     # Block by block: CPU time / device time at the large size over the same at the small one.
@@ -177,7 +177,7 @@ def _transfer_back(claim: Claim, measured: Measurements) -> ClaimAnswer:
     rest_s = {block: whole_s[block] - back_s[block] for block in back_s}
     share = median(back_s[block] / whole_s[block] for block in back_s)
     took = (
-        f"takes {1e3 * median(back_s.values()):.3g} ms, {percent(share)} of a warm call of "
+        f"takes {three(1e3 * median(back_s.values()))} ms, {percent(share)} of a warm call of "
         f"{library_of(measured.device)}."
     )
     if not measured.has_gpu:

@@ -9,7 +9,7 @@ from typing import Any
 import pandas as pd
 
 from trainspeed.core.convolution import FIRST_STAGES, STAGES, Conv2dTrial, library_of
-from trainspeed.core.format import counted
+from trainspeed.core.format import counted, three
 from trainspeed.core.run import Run
 from trainspeed.judge.roofline import Ceiling, Work, attainable_flop_per_s
 from trainspeed.judge.verdict import median_interval
@@ -125,7 +125,7 @@ def _limit_sentence(row: pd.Series, rank: str) -> str:
         why = {"memory": "the data fit into a cache"}
         why |= {"arithmetic": "an algorithm with fewer operations, or noise"}
         share = f"more than what {row['limit']} was measured to allow: {why[row['limit']]}"
-    rates = f"{row['bytes_per_s'] / 1e9:.3g} GB/s, {row['flop_per_s'] / 1e9:.3g} GFLOP/s"
+    rates = f"{three(row['bytes_per_s'] / 1e9)} GB/s, {three(row['flop_per_s'] / 1e9)} GFLOP/s"
     return f"{row['library']} on {counted(row['devices'], 'device')} is {rank}: {share} ({rates})."
 
 

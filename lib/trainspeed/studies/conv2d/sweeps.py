@@ -12,7 +12,7 @@ from trainspeed.conduct.estimates import call_s
 from trainspeed.conduct.plan import TrialSet
 from trainspeed.core.convolution import Conv2dTrial, library_of
 from trainspeed.core.errors import UserError, check_name, check_whole
-from trainspeed.core.format import counted, listed
+from trainspeed.core.format import counted, listed, three
 from trainspeed.core.run import Role, Run
 from trainspeed.judge.crossover import (
     Crossover,
@@ -117,7 +117,7 @@ class SweepGrid:
     def left_out_sentences(self) -> list[str]:
         """Return which trials take too long to be measured."""
         return [
-            f"Left out: {', '.join(trial.describe())}: a call would take about {call_s(trial):.3g} s "
+            f"Left out: {', '.join(trial.describe())}: a call would take about {three(call_s(trial))} s "
             f"(longest_call_s is {self.longest_call_s:g})."
             for trial in self._all_trials()
             if call_s(trial) > self.longest_call_s

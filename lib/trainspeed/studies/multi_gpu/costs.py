@@ -11,7 +11,7 @@ from typing import Any
 
 import pandas as pd
 
-from trainspeed.core.format import NAMES, devices_of, model_of, percent
+from trainspeed.core.format import NAMES, devices_of, model_of, percent, three
 from trainspeed.core.phase import EXCHANGE
 from trainspeed.core.run import Run
 from trainspeed.core.runs import RunSet
@@ -113,7 +113,7 @@ def cost_sentences(costs: pd.DataFrame) -> list[str]:
     for cost in costs.dropna(subset="compute_s").itertuples():
         exchange, hidden = "", "the exchange, "
         if pd.notna(cost.exchange_s):
-            size = f" of {cost.exchange_bytes / 1e6:.3g} MB" if pd.notna(cost.exchange_bytes) else ""
+            size = f" of {three(cost.exchange_bytes / 1e6)} MB" if pd.notna(cost.exchange_bytes) else ""
             exchange = f"; summing the gradients{size} takes {_ms(cost.exchange_s)} with nothing beside it"
             hidden = ""
         if cost.rest_s >= 0:
@@ -141,4 +141,4 @@ def _hidden(cost: Any) -> str:
 
 
 def _ms(seconds: float) -> str:
-    return f"{1000 * seconds:.3g} ms"
+    return f"{three(1000 * seconds)} ms"
