@@ -62,6 +62,7 @@ def test_a_switch_that_failed_has_its_reason():
     table = tables.in_effect_table([whole(feasible=(broken,))])
 
     assert cells(table, "in effect?")[0] == "not measured here: no compiler"
+    assert cells(table, "how")[0] == "—", "it did not run, so nothing was seen of it"
 
 
 def test_what_is_on_already_costs_what_losing_it_costs_and_nothing_where_it_was_not_in_effect():

@@ -14,7 +14,7 @@ from pandas.io.formats.style import Styler
 from trainspeed.core.format import MISSING, counted, digits, fixed, gigabytes, or_nothing
 from trainspeed.core.levers.lever import LeverKind, text_of
 from trainspeed.core.levers.registry import LEVERS
-from trainspeed.core.run import Role, Run
+from trainspeed.core.run import Role, Run, Status
 from trainspeed.core.runs import RunSet
 from trainspeed.judge.break_even import Cost, compared_costs, cost_of
 from trainspeed.judge.text import accuracy_in_words, interval_of, size_of
@@ -111,11 +111,12 @@ def in_effect_table(found: Sequence[Findings]) -> Styler | None:
                 if name in feasible.seen and name not in LEVERS
             }
             for lever, value in asked.items():
-                seen, how = feasible.seen.get(lever, (None, NO_RECORD))
+                ran = feasible.status is Status.OK
+                seen, how = feasible.seen.get(lever, (None, NO_RECORD if ran else MISSING))
                 cells = {
                     "asked for": f"{LEVERS[lever].words if lever in LEVERS else lever}: {value}",
                     "seen": or_nothing(seen),
-                    "how": how if feasible.status is not None else MISSING,
+                    "how": how,
                     EFFECT: _effect(feasible),
                 }
                 rows.append(_where(one, found) | cells)
