@@ -12,6 +12,7 @@ from trainspeed.core.runs import Measured
 from trainspeed.judge.comparison import compare, controls
 from trainspeed.judge.verdict import Outcome
 from trainspeed.show import sections
+from trainspeed.show.no_answer import lack_of
 
 
 def judged(*runs):
@@ -164,6 +165,23 @@ def test_where_no_run_gave_a_result_the_answer_is_why(shown):
     )
     some = said(broken, refused, make_run(block=2))
     assert some.startswith("Nothing is decided: ") and "Not to be had here: this CPU has no bf16" in some
+
+
+def test_where_nothing_can_be_compared_here_no_more_blocks_are_asked_for(shown):
+    refused = make_run(status=Status.UNSUPPORTED, reason="this CPU has no bf16 arithmetic")
+    runs = (refused, make_run(block=1))
+    measured = Measured(runs, "amp", refused.session, out=Path(), folder=Path())
+    said = shown(partial(sections.answer, measured=measured), [], [])[1]
+    assert said.startswith("Not to be had here: this CPU has no bf16 arithmetic.")
+
+
+def test_reasons_that_differ_in_a_word_are_one():
+    """The first screen of a report said that a CPU had no bf16 arithmetic; that it had no fp16 arithmetic."""
+    runs = [
+        make_run(status=Status.UNSUPPORTED, reason=f"this CPU has no {name} arithmetic (no flag {name})")
+        for name in ("bf16", "fp16")
+    ]
+    assert lack_of(runs, brief=True) == "Not to be had here: this CPU has no bf16 or fp16 arithmetic."
 
 
 def test_controls_stand_below_the_doubts_and_are_none_of_them(monkeypatch):

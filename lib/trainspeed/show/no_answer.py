@@ -10,6 +10,7 @@ from trainspeed.core.markdown import Marked, escape
 from trainspeed.core.no_result import failures_in_short, has_result
 from trainspeed.core.run import Run, Status
 from trainspeed.core.runs import Measured
+from trainspeed.judge.comparison import Verdict
 from trainspeed.judge.verdict import MIN_BLOCKS
 
 MOST_REASONS = 2
@@ -25,17 +26,21 @@ def nothing_measured(runs: Sequence[Run]) -> Marked | None:
     )
 
 
-def nothing_decided(measured: Measured | None) -> list[Marked]:
+def nothing_decided(measured: Measured | None, verdicts: Sequence[Verdict] = ()) -> list[Marked]:
     """Return that nothing is decided, and why, as far as runs without a result are the reason.
 
+    Where nothing could be compared, more blocks would decide nothing, and are not asked for.
+
     Args:
+        verdicts: What was compared, if anything.
         measured: All of the study; None where there is none.
     """
     runs = () if measured is None else measured.runs
     if nothing := nothing_measured(runs):
         return [nothing]
     lack = lack_of(runs)
-    return [Marked(NOTHING), *[Marked(escape(lack))] * bool(lack)]
+    compared = not lack or any(not verdict.is_control for verdict in verdicts)
+    return [*[Marked(NOTHING)] * compared, *[Marked(escape(lack))] * bool(lack)]
 
 
 def lack_of(runs: Iterable[Run], *, brief: bool = False) -> str:
@@ -46,5 +51,17 @@ def lack_of(runs: Iterable[Run], *, brief: bool = False) -> str:
     """
     missing = Counter(run.reason for run in runs if run.status is Status.UNSUPPORTED and run.reason)
     reasons = [one_line(reason) for reason, _ in missing.most_common(MOST_REASONS)]
-    reasons = [reason.partition(" (")[0] if brief else reason for reason in reasons]
+    if brief:
+        reasons = _as_one([reason.partition(" (")[0] for reason in reasons])
     return f"Not to be had here: {'; '.join(reasons)}." if reasons else ""
+
+
+def _as_one(reasons: Sequence[str]) -> list[str]:
+    """Return two reasons that differ in one word as one: "this CPU has no bf16 or fp16 arithmetic"."""
+    words = [reason.split() for reason in reasons]
+    if len(words) != 2 or len(words[0]) != len(words[1]):
+        return [*reasons]
+    pairs = [*zip(*words, strict=True)]
+    if sum(one != other for one, other in pairs) != 1:
+        return [*reasons]
+    return [" ".join(one if one == other else f"{one} or {other}" for one, other in pairs)]

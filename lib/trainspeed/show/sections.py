@@ -80,7 +80,7 @@ def answer(
     kept = [accuracy_text(accuracy, untrained)] if accuracy is not None else []
     first = AGAIN_BY_HAND if measured is not None and measured.by_hand else AGAIN
     again = [first] if any(verdict.outcome is Outcome.FASTER for verdict in sure) else []
-    told = [*said, *again, *first_looks(verdicts), *kept] if said else nothing_decided(measured)
+    told = [*said, *again, *first_looks(verdicts), *kept] if said else nothing_decided(measured, verdicts)
     left = [] if measured is None else core_left_out(measured.coverage)
     text = "\n\n".join([*unanswered, *told, *map(escape, left)])
     display(Markdown(text), metadata=notebook.of_verdicts(sure))
