@@ -218,6 +218,15 @@ def test_the_answer_of_a_search_holds_where_its_framework_ran():
     assert where_measured(verdicts, RunSet(tuple(runs))) == ["Test CPU (1 core)", "PyTorch 2.15.0"]
 
 
+def test_a_machine_of_which_both_sides_have_a_part_is_named_once():
+    """ "AMD EPYC (2 cores), AMD EPYC (1 core)" read as two machines."""
+    one = make_run(1.0, framework="jax")
+    both = make_run(1.0, framework="jax", devices=2, strategy="data_parallel")
+    (verdict,) = judged(layout_pair([1.3] * 6))
+    told = replace(verdict, baseline=one.trial.spec, candidate=both.trial.spec)
+    assert where_measured([told], RunSet((one, both)))[0] == "Test CPU (2 cores or 1 core)"
+
+
 def test_without_an_interval_the_next_step_is_six_blocks():
     runs = layout_pair([1.3] * 2)
     *_, step = certainty_sentences(measured(runs), judged(runs), [])

@@ -58,7 +58,10 @@ def shared_words(verdicts: Sequence[Verdict]) -> list[str]:
 
 
 def where_measured(verdicts: Iterable[Verdict], runs: RunSet) -> list[str]:
-    """Return what the verdicts were measured on, and the versions of it, in words, each once."""
+    """Return what the verdicts were measured on, and the versions of it, in words, each once.
+
+    Devices that differ in how much of them was used are one: "Xeon (1 core or 2 cores)".
+    """
     arms = runs.by_trial()
     pairs = [trial.spec for verdict in verdicts for trial in (verdict.candidate, verdict.baseline)]
     known = [arms[trial][0] for trial in dict.fromkeys(pairs) if trial in arms]
@@ -67,7 +70,17 @@ def where_measured(verdicts: Iterable[Verdict], runs: RunSet) -> list[str]:
     known += [frameworks[name] for name in dict.fromkeys(t.framework for t in pairs) if name in frameworks]
     devices = [device_name(run.machine, run.trial) for run in known]
     versions = [version for run in known for version in run.trial.versions_in_words(run.versions)]
-    return [*dict.fromkeys(devices), *dict.fromkeys(versions)]
+    return [*_joined(dict.fromkeys(devices)), *dict.fromkeys(versions)]
+
+
+def _joined(names: Iterable[str]) -> list[str]:
+    """Return names with those that differ in what is between parentheses as one."""
+    parts: dict[str, list[str]] = {}
+    for name in names:
+        head, opening, inside = name.rpartition(" (")
+        alone = not (opening and inside.endswith(")"))
+        parts.setdefault(name if alone else head, []).extend([] if alone else [inside[:-1]])
+    return [f"{head} ({' or '.join(inside)})" if inside else head for head, inside in parts.items()]
 
 
 def _rank(verdict: Verdict) -> tuple[bool, int, float]:

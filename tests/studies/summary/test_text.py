@@ -9,7 +9,6 @@ from trainspeed.judge.verdict import Outcome
 from trainspeed.studies.summary.confirmation import Confirmed
 from trainspeed.studies.summary.gains import (
     MAX_SENTENCES,
-    _joined,
     shared_sentences,
     shared_words_of,
     slower_sentences,
@@ -131,13 +130,6 @@ def test_of_no_gain_in_the_list_nothing_is_said_to_be_shared():
 
     assert shared_sentences(report) == unsaid_words(report) == []
     assert unsaid_words(report_of(verdict(1.5), *slower)) != []
-
-
-def test_a_processor_of_which_several_numbers_of_cores_were_used_is_named_once():
-    assert _joined(["Xeon (1 core)", "Xeon (2 cores)", "PyTorch 2.15.0"]) == [
-        "Xeon (1 core or 2 cores)",
-        "PyTorch 2.15.0",
-    ]
 
 
 def test_undecided_comes_with_the_blocks_the_time_and_the_command():

@@ -186,7 +186,7 @@ def shared_sentences(report: ReportSummary) -> list[str]:
     Nothing where the list has no gain of a single switch to say it of.
     """
     told = report.headlines if _apart(report, report.gains)[0] else []
-    where = _joined(where_measured(told, report.runs))
+    where = where_measured(told, report.runs)
     # A version names its framework: "PyTorch 2.15".
     setting = where + [word for word in unsaid_words(report) if f"{word} " not in " ".join(where)]
     kind = "convolutions" if any(verdict.candidate.phase.calls for verdict in told) else "trainings"
@@ -196,16 +196,6 @@ def shared_sentences(report: ReportSummary) -> list[str]:
 def unsaid_words(report: ReportSummary) -> list[str]:
     """Return the words that the lists leave out, as `shared_sentences` has said them."""
     return shared_words_of(report.headlines) if _apart(report, report.gains)[0] else []
-
-
-def _joined(names: Sequence[str]) -> list[str]:
-    """Return names with those that differ in what is between parentheses as one: "Xeon (1 core or 2 cores)"."""
-    parts: dict[str, list[str]] = {}
-    for name in names:
-        head, opening, inside = name.rpartition(" (")
-        alone = not (opening and inside.endswith(")"))
-        parts.setdefault(name if alone else head, []).extend([] if alone else [inside[:-1]])
-    return [f"{head} ({' or '.join(inside)})" if inside else head for head, inside in parts.items()]
 
 
 def shared_words_of(verdicts: Sequence[Verdict]) -> list[str]:
