@@ -56,6 +56,7 @@ def test_the_table_of_results_is_in_milliseconds():
         "blocks": 6,
     }
     assert (opencv["data stay there"], opencv["ran on"]) == ("—", "cpu")
+    assert opencv["images/s"] == "3,360", "as the milliseconds beside it"
 
 
 def test_the_columns_that_answer_come_first():

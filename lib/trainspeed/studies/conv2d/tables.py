@@ -40,7 +40,7 @@ def calls_table(runs: Iterable[Run]) -> Styler:
                 "95 % interval": " to ".join(map(_ms, ends)) if ends else MISSING,
                 "data stay there": _ms(one.median(lambda run: run.median_resident_s)),
                 "first call": _ms(one.median(first_call_s)),
-                "images/s": fixed(trial.images / one.median(), 0),
+                "images/s": digits(trial.images / one.median()),
                 "ran on": or_nothing(one.runs[0].placement),
                 "blocks": len(one.runs),
             }
