@@ -124,7 +124,7 @@ LEVERS = (
         conflicts={"steps_per_call": (), "donation": (), "strategy": ("data_parallel",)},
         missing={
             "tensorflow": "it is steps_per_call, which is a loop in TensorFlow's graph",
-            "torch": "PyTorch's counterpart are CUDA graphs, a compile_mode: one for each step",
+            "torch": "PyTorch has CUDA graphs for it, a compile_mode: one for each step",
         },
         evidence="calls of the program of lax.scan, and the steps that the optimizer counted",
         source="https://docs.jax.dev/en/latest/_autosummary/jax.lax.scan.html",
