@@ -90,7 +90,7 @@ class TestMonitor:
         """Twelve runs or fewer are listed by number, those of one trial in a line, in their framework's colour."""
         assert texts(monitor_figure.axes[0], "number") == list("123456")
         listed = [text.get_text() for text in monitor_figure.legends[0].get_texts()]
-        assert listed[1:3] == ["gpu0: NVIDIA H200 (141 GB)", "1, 4  tensorflow cnn10 channels_last 32"]
+        assert listed[1:3] == ["GPU 0: NVIDIA H200 (141 GB)", "1, 4  tensorflow cnn10 channels_last 32"]
         (shade,) = found(monitor_figure.axes[3], "runs of torch")
         assert tuple(shade.get_facecolor()[0][:3]) == mpl.colors.to_rgb(FRAMEWORK_COLOURS["torch"])
         assert len(shade.get_paths()) == 2 * 2, "before and after each run's wait"
@@ -122,11 +122,11 @@ class TestMonitor:
         samples, spans = make_samples(), make_spans(6)
         title = monitor.plot_monitor(samples, spans).get_suptitle().replace("\n", " ")
         load = _active_load(samples, spans)
-        assert title == f"Load of gpu 0 while runs were measured: median {load:.0f} %"
+        assert title == f"Load of GPU 0 while runs were measured: median {load:.0f} %"
         two = monitor.plot_monitor(make_core_samples(2, 10), spans).get_suptitle().replace("\n", " ")
         assert two.startswith("Median load while runs were measured: core 2 ") and ", core 10 " in two
         host = monitor.plot_monitor(make_samples(devices=("host",)), spans).get_suptitle()
-        assert host.startswith("Load of host while runs")
+        assert host.startswith("Load of the host while runs")
         unloaded = samples.assign(load_percent=None)
         assert monitor.plot_monitor(unloaded, spans).get_suptitle() == monitor.QUESTION
 

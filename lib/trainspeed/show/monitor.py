@@ -164,12 +164,11 @@ def _title(samples: pd.DataFrame, spans: pd.DataFrame) -> str:
         loads = median_loads(samples, together)
         kinds = {_kind_and_number(device)[0] for device in loads.index}
         runs = f"runs on several {SEVERAL.get(kinds.pop(), 'devices') if len(kinds) == 1 else 'devices'}"
-    names = {device: " ".join(filter(None, DEVICE.fullmatch(device).groups())) for device in loads.index}
     if loads.empty:
         return QUESTION
     if len(loads) == 1:
-        return f"Load of {names[loads.index[0]]} while {runs} were measured: median {loads.iloc[0]:.0f} %"
-    each = [f"{names[device]} {loads[device]:.0f} %" for device in sorted(loads.index, key=_kind_and_number)]
+        return f"Load of {_name(loads.index[0])} while {runs} were measured: median {loads.iloc[0]:.0f} %"
+    each = [f"{_name(device)} {loads[device]:.0f} %" for device in sorted(loads.index, key=_kind_and_number)]
     if len(each) > MOST_NAMED:
         each = [f"{loads.min():.0f} to {loads.max():.0f} % on {len(loads)} devices"]
     return f"Median load while {runs} were measured: {', '.join(each)}"
@@ -271,14 +270,21 @@ def _looks(devices: pd.Series) -> dict[str, Look]:
 
 
 def _label(device: str, samples: pd.DataFrame) -> str:
-    """Return "gpu0: NVIDIA H200 (141 GB)", or "core 2"."""
-    kind, number = _kind_and_number(device)
-    if kind == "core":
-        return f"core {number}"
+    """Return "GPU 0: NVIDIA H200 (141 GB)", or "core 2"."""
+    if _kind_and_number(device)[0] == "core":
+        return _name(device)
     rows = samples[samples["device"] == device]
     name, total = rows["name"].dropna(), rows["memory_total_bytes"].max()
     size = f" ({gigabytes(total)})" if pd.notna(total) else ""
-    return f"{device}: {name.iloc[0]}{size}" if len(name) else f"{device}{size}"
+    said = _name(device).removeprefix("the ")
+    return f"{said}: {name.iloc[0]}{size}" if len(name) else f"{said}{size}"
+
+
+def _name(device: str) -> str:
+    """Return what a sentence calls a device: "GPU 0", "core 2", "the host"."""
+    kind, number = _kind_and_number(device)
+    word = {"gpu": "GPU", "host": "the host"}.get(kind, kind)
+    return word if number < 0 else f"{word} {number}"
 
 
 def _meanings(samples: pd.DataFrame) -> list[str]:
