@@ -16,7 +16,7 @@ from trainspeed.studies.summary.gains import (
     unsaid_words,
 )
 from trainspeed.studies.summary.notebooks import ReportNotebook
-from trainspeed.studies.summary.undecided import undecided_sentences
+from trainspeed.studies.summary.undecided import nothing_undecided, undecided_sentences
 
 
 def verdict(ratio=1.3, *, study="layout", blocks=6, **more):
@@ -142,7 +142,9 @@ def test_undecided_comes_with_the_blocks_the_time_and_the_command():
     assert "`make report NOTEBOOKS=layout BUDGET=" in said and said.endswith(
         "m PARAMS='layout: {blocks: 6}'`."
     )
-    assert undecided_sentences(report_of(verdict(2.0))) == []
+    assert undecided_sentences(report_of(verdict(2.0))) == undecided_sentences(report_of()) == []
+    assert nothing_undecided(report_of(verdict(2.0))) == "All that was compared in enough blocks is decided."
+    assert nothing_undecided(report_of()).startswith("Nothing was compared in enough blocks: see ")
     open_ = replace(verdict(blocks=2), study="switches", factor="recipe")
     assert undecided_sentences(report_of(open_))[0].endswith(
         ": `make report NOTEBOOKS=switches BUDGET=1m PARAMS='switches: {confirm_blocks: 6}'`."

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from trainspeed.core.format import listed
+from trainspeed.core.markdown import Marked
 from trainspeed.judge.blocks_needed import MOST_BLOCKS
 from trainspeed.judge.next_step import next_step
 from trainspeed.judge.verdict import Outcome
@@ -61,3 +62,12 @@ def undecided_sentences(report: ReportSummary, confirmed: Sequence[Confirmed] = 
         *sentences,
         *open_accuracy_sentences(report),
     ]
+
+
+def nothing_undecided(report: ReportSummary) -> Marked:
+    """Return what to say where `undecided_sentences` has none: all is decided, or nothing was compared well enough."""
+    if any(verdict.low is not None and not verdict.is_control for verdict in report.verdicts):
+        return Marked("All that was compared in enough blocks is decided.")
+    return Marked(
+        "Nothing was compared in enough blocks: see [what was not measured](#what-was-not-measured)."
+    )
