@@ -165,6 +165,7 @@ def test_where_no_run_gave_a_result_the_answer_is_why(shown):
     )
     some = said(broken, refused, make_run(block=2))
     assert some.startswith("Nothing is decided: ") and "Not to be had here: this CPU has no bf16" in some
+    assert "1 of 3 runs gave no result: crashed: train.py:build raised KeyError." in some
 
 
 def test_where_nothing_can_be_compared_here_no_more_blocks_are_asked_for(shown):

@@ -38,9 +38,10 @@ def nothing_decided(measured: Measured | None, verdicts: Sequence[Verdict] = ())
     runs = () if measured is None else measured.runs
     if nothing := nothing_measured(runs):
         return [nothing]
-    lack = lack_of(runs)
-    compared = not lack or any(not verdict.is_control for verdict in verdicts)
-    return [*[Marked(NOTHING)] * compared, *[Marked(escape(lack))] * bool(lack)]
+    lack, failed = lack_of(runs), failures_in_short(runs)
+    compared = failed or not lack or any(not verdict.is_control for verdict in verdicts)
+    why = [*[f"{failed}."] * bool(failed), *[lack] * bool(lack)]
+    return [*[Marked(NOTHING)] * bool(compared), *(Marked(escape(one)) for one in why)]
 
 
 def lack_of(runs: Iterable[Run], *, brief: bool = False) -> str:
