@@ -222,6 +222,14 @@ def test_of_the_doubts_those_about_the_headline_are_counted(doubts, said):
     assert told.startswith(f"[{said}](#doubts)")
 
 
+def test_where_the_headline_tells_no_gain_none_of_it_is_luck():
+    """A front page that had found nothing faster said that it may be partly luck."""
+    best = replace(verdicts_of(runs_of("layout"))[0], study="layout")
+    gain = Gain(verdict=best, finding=HeadlineOutcome.UNCONFIRMED)
+    assert "luck" in doubt_text(report_of(best), NOTHING, (), [gain])
+    assert "luck" not in doubt_text(report_of(best), NOTHING)
+
+
 def test_a_control_of_another_framework_and_a_run_of_another_stage_are_no_doubts_about_what_was_kept():
     """A headline of TensorFlow's fresh blocks was doubted for PyTorch's control, and for a run of a slow way."""
     noted = {"study": "switches", "framework": "tensorflow", "notes": (CoresBusy(cores=2.5),)}

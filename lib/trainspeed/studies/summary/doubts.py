@@ -138,18 +138,18 @@ def doubt_text(
     told = f"[{told}](#doubts)"
     if report.kept:
         return Marked(told)
-    gains = [one for one in confirmed if one.first.outcome is Outcome.FASTER]
-    again = sum(one.again is not None for one in gains)
+    largest = [one for one in confirmed if one.first.outcome is Outcome.FASTER]
+    again = sum(one.again is not None for one in largest)
     which = "the largest gain" + "s" * (again > 1)
-    if again < len(gains):
-        which = f"{again} of the {len(gains)} largest gains"
+    if again < len(largest):
+        which = f"{again} of the {len(largest)} largest gains"
     link = "measured [again](#measured-again-in-fresh-blocks)"
     if again:
         luck = f"; {which} {'was' if again == 1 else 'were'} {link}"
     elif any(one.again for one in confirmed):
         luck = f"; no gain was, but what is undecided or slower was {link}"
     else:
-        luck = f"; no gain was {link}, so that it may be partly luck" if report.gains else ""
+        luck = f"; no gain was {link}, so that it may be partly luck" if gains else ""
     return Marked(f"{told}{luck}")
 
 
