@@ -29,6 +29,7 @@ NO_RUNS = SimpleNamespace(
             ["ef29da82", "cell-16"],
             {"by_devices": [], "by_nodes": [], "control": [], "expected": scaling_frame([]), "forecasts": []},
         ),
+        ("multi_gpu", ["cell-09", "cell-11", "cell-13"], {"runs": RunSet(())}),
         (
             "amp",
             ["cell-20", "cell-23", "roofline-chart", "cell-24"],
@@ -36,7 +37,16 @@ NO_RUNS = SimpleNamespace(
         ),
         ("conv2d", ["cell-22", "782b9d8c"], {"plan": SimpleNamespace(core=(), sweep=())}),
     ],
-    ids=["parts of a step", "switches", "way", "frameworks", "devices", "roofs of amp", "roofs of conv2d"],
+    ids=[
+        "parts of a step",
+        "switches",
+        "way",
+        "frameworks",
+        "devices",
+        "pipelines alone",
+        "roofs of amp",
+        "roofs of conv2d",
+    ],
 )
 def test_what_was_not_measured_is_said_and_not_drawn(name, cells, given, capsys):
     found = {cell.id: cell.source for cell in nbformat.read(NOTEBOOKS / f"{name}.ipynb", 4).cells}
