@@ -175,6 +175,8 @@ def test_a_newest_session_that_is_slower_without_a_reason_is_called_so():
     said = change_blocks(ordered, trials)
     assert said[0].startswith("On 2026-11-03, PyTorch, cnn10 was slower than before, 1.30 times as long (")
     assert "**nothing that was recorded had changed**" in said[0]
+    several = change_blocks(ordered, [*trials, *trials])[0]
+    assert ", 2 trials were slower than before, most of all PyTorch, cnn10, 1.30 times as long (" in several
 
 
 def test_with_six_sessions_on_both_sides_a_session_is_one_value():

@@ -169,7 +169,7 @@ def _alone(trials: Sequence[TrialHistory], several: bool) -> list[Marked]:
     for (label, finding), own in [*found.items()][:MOST_ALONE]:
         largest = max(own, key=lambda change: change.size)
         name = escape(largest.name)
-        many = f"{len(own)} trials were {finding} than before, the most {name}, {size_text(largest)}"
+        many = f"{len(own)} trials were {finding} than before, most of all {name}, {size_text(largest)}"
         one = f"{name} was {finding} than before, {size_text(largest)}"
         sessions = [point.session for point in (*largest.before, *largest.after)]
         other = "" if _is_one_machine(sessions) else "another machine that is alike, "
