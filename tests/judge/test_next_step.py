@@ -14,7 +14,7 @@ from trainspeed.judge.blocks_needed import MOST_BLOCKS, blocks_for_margin, block
 from trainspeed.judge.comparison import compare, verdict_between
 from trainspeed.judge.next_step import more_seconds, next_step, others_seconds
 from trainspeed.judge.verdict import Judgement, Outcome
-from trainspeed.show.answer import decided_by, step_sentences
+from trainspeed.show.next_steps import decided_by, step_sentences
 
 LAYOUTS = ("layout", "channels_first", "channels_last")
 

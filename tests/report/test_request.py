@@ -6,8 +6,9 @@ from dataclasses import asdict, replace
 import pytest
 
 from report_helper import tiny_folder
+from study_data import make_run
 from tiny_notebooks import write
-from trainspeed.core.asked import choice_of
+from trainspeed.core.asked import choice_of, choices_of
 from trainspeed.core.coverage import Choice
 from trainspeed.core.errors import UserError
 from trainspeed.report.request import (
@@ -78,6 +79,12 @@ def test_what_the_user_chose_is_read_again_for_the_commands_of_the_pages(folder,
     assert choice_of(tmp_path, "s", "layout", by_fleet=True) == Choice(preset="quick", by_fleet=True)
     assert choice_of(tmp_path, "another", "amp", by_fleet=False) == Choice(by_hand=True)
     assert (by_itself.preset, by_itself.chosen_preset, by_itself.own) == ("quick", None, {})
+    of_node = make_run(session="s", study="layout", node="a10g-1")
+    sessions = {"amp": "s", "layout": "s", "conv2d": "of no report"}
+    assert choices_of(tmp_path, sessions, [of_node]) == {
+        "amp": Choice(preset="quick", parameters={"blocks": 9}),
+        "layout": Choice(preset="quick", by_fleet=True),
+    }
 
 
 def test_a_session_can_be_continued_while_its_notebooks_are_the_same(folder):

@@ -6,13 +6,14 @@ from pathlib import Path
 import pytest
 
 from study_data import control_runs, layout_pair, make_pair, make_run
-from trainspeed.core.coverage import Coverage, GroupCoverage
+from trainspeed.core.coverage import Choice, Coverage, GroupCoverage
 from trainspeed.core.runs import Measured, RunSet
 from trainspeed.judge.answer import answers, where_measured
 from trainspeed.judge.comparison import compare, controls
 from trainspeed.judge.next_step import NextStep
 from trainspeed.judge.verdict import Outcome
-from trainspeed.show.answer import answer_text, certainty_sentences, first_looks, step_sentences
+from trainspeed.show.answer import answer_text, certainty_sentences, first_looks
+from trainspeed.show.next_steps import step_sentences
 
 SESSION = "20261120T100000Z-abcd"
 
@@ -194,6 +195,16 @@ def test_undecided_comes_with_what_would_decide_it(most, said):
         "Undecided: channels_last vs channels_first, PyTorch, cnn10, batch 32. 12 blocks in all, about "
     )
     assert said in step
+
+
+def test_the_command_of_a_report_without_a_limit_repeats_what_it_was_asked_for():
+    """As with the presets smoke and article, and with `budget: null`: it was that of `quick` on this machine."""
+    runs = layout_pair([1.0, 1.08, 1.10, 1.10, 1.12, 1.2])
+    choice = Choice(preset="article", parameters={"image_size": 64}, by_fleet=True)
+    *_, step = certainty_sentences(measured(runs, choice=choice), judged(runs), [])
+
+    assert "`make fleet FLEET=fleet.yaml PRESET=article NOTEBOOKS=layout BUDGET=" in step
+    assert step.endswith("PARAMS='layout: {image_size: 64, blocks: 12}'`.")
 
 
 def test_what_was_compared_across_nodes_is_decided_by_a_fleet():

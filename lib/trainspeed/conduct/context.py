@@ -15,7 +15,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from trainspeed.core.coverage import read_coverage
+from trainspeed.core.asked import choices_of
+from trainspeed.core.coverage import NOTHING_CHOSEN, read_coverage
 from trainspeed.core.errors import NAME_FORM, UserError
 from trainspeed.core.ledger import Ledger
 from trainspeed.core.paths import ROOT
@@ -162,6 +163,6 @@ def recorded(study: str, context: Context, may_be_empty: bool = False) -> Measur
     if not newest and not may_be_empty:
         raise UserError(f"no runs of {study!r} in {source.name}: run `make report` first.")
     coverage = read_coverage(source, {study: session}).get(study)
-    return Measured(
-        newest.runs, study, session, out=context.out, folder=source, doubts=doubts, coverage=coverage
-    )
+    choice = choices_of(source, {study: session}, newest).get(study, NOTHING_CHOSEN)
+    told = {"doubts": doubts, "coverage": coverage, "choice": choice}
+    return Measured(newest.runs, study, session, out=context.out, folder=source, **told)

@@ -173,13 +173,13 @@ class _Measuring:
             closing(runner),
         ):
             self._run_all(runner, table, end_s, budget_s, show, interval_s)
+        choice = choice_of(context.out, context.id, self._study, by_fleet=context.node is not None)
         if budget_s is not None:
-            choice = choice_of(context.out, context.id, self._study, by_fleet=context.node is not None)
             took = {"budget_s": budget_s, "spent_s": time.monotonic() - begun_s, "choice": choice}
             append_coverage(context.out, covered(context.id, self._study, table, self._runs, **took))
         runs = RunSet(tuple(self._runs)).last_of_each().with_anchors_as_data().runs
         coverage = read_coverage(context.out, {self._study: context.id}).get(self._study)
-        told = {"doubts": self._doubts, "coverage": coverage, "by_hand": context.by_hand}
+        told = {"doubts": self._doubts, "coverage": coverage, "choice": choice, "by_hand": context.by_hand}
         return Measured(runs, self._study, context.id, out=context.out, folder=context.out, **told)
 
     def _groups(self, sets: Sequence[TrialSet], names: Sequence[str] | None = None) -> list[PlannedGroup]:

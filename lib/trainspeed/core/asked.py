@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -13,6 +13,7 @@ from msgspec import Meta
 from trainspeed.core.coverage import Choice
 from trainspeed.core.ledger import SESSIONS_FILE, read_lines
 from trainspeed.core.quantities import Duration, Identifier
+from trainspeed.core.run import Run
 
 BUDGET = "budget_s"  # the parameter of a notebook that measures: its own time
 MOST_NOTEBOOKS = 100
@@ -58,3 +59,15 @@ def choice_of(folder: Path, session: str, study: str, *, by_fleet: bool) -> Choi
     if not own:
         return Choice(by_fleet=by_fleet, by_hand=not by_fleet)
     return Choice(preset=own[-1].chosen_preset, parameters=own[-1].own.get(study, {}), by_fleet=by_fleet)
+
+
+def choices_of(folder: Path, sessions: Mapping[str, str], runs: Iterable[Run]) -> dict[str, Choice]:
+    """Return study -> what a user chose of its session, where a report asked for it.
+
+    Args:
+        sessions: Study -> session.
+        runs: Those of the sessions, which tell whether nodes of a fleet have measured them.
+    """
+    asked, by_fleet = {one.session for one in read_asked(folder)}, {run.study for run in runs if run.node}
+    known = {study: session for study, session in sessions.items() if session in asked}
+    return {s: choice_of(folder, session, s, by_fleet=s in by_fleet) for s, session in known.items()}

@@ -14,7 +14,7 @@ from typing import Any
 import pandas as pd
 
 from trainspeed.core.convolution import AnyTrial
-from trainspeed.core.coverage import Coverage
+from trainspeed.core.coverage import NOTHING_CHOSEN, Choice, Coverage
 from trainspeed.core.format import NAMES, counted, minutes, percent
 from trainspeed.core.frame import to_frame
 from trainspeed.core.run import DATA_ROLES, Role, Run, Status
@@ -191,6 +191,7 @@ class Measured(RunSet):
         folder: Folder of the ledger that the runs are in; not the same as `out` when rendering.
         doubts: Reasons to distrust the ledger as a whole; those about single runs are in their notes.
         coverage: What of the plan the time was enough for; None where there was no limit.
+        choice: What the user asked for, which `coverage` tells, too.
         by_hand: Whether a reader measured it in a notebook, so that no report has pages beside it.
     """
 
@@ -200,6 +201,7 @@ class Measured(RunSet):
     folder: Path
     doubts: tuple[str, ...] = ()
     coverage: Coverage | None = None
+    choice: Choice = NOTHING_CHOSEN
     by_hand: bool = False
 
     def __repr__(self) -> str:

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 
-from trainspeed.core.coverage import NOTHING_CHOSEN, Coverage
 from trainspeed.core.factors import RECIPE
-from trainspeed.core.format import NAMES, counted, listed, minutes, percent, three
+from trainspeed.core.format import NAMES, counted, listed, percent, three
 from trainspeed.core.markdown import Marked, escape
 from trainspeed.core.runs import Measured
 from trainspeed.judge.answer import Answer, answers, shared_words, where_measured
 from trainspeed.judge.arithmetic import onednn_sentences
-from trainspeed.judge.blocks_needed import MOST_BLOCKS, blocks_for_margin
-from trainspeed.judge.commands import command_for
+from trainspeed.judge.blocks_needed import blocks_for_margin
 from trainspeed.judge.comparison import Verdict
 from trainspeed.judge.doubts import study_doubts
-from trainspeed.judge.next_step import NextStep, next_step
+from trainspeed.judge.next_step import next_step
 from trainspeed.judge.text import (
     DEVICES,
     OUTCOME_WORDS,
@@ -27,16 +24,13 @@ from trainspeed.judge.text import (
     size_of,
     uneven_in_words,
 )
-from trainspeed.judge.verdict import CONFIDENCE, MARGIN, MIN_BLOCKS, Outcome, expected_false
+from trainspeed.judge.verdict import CONFIDENCE, MIN_BLOCKS, Outcome, expected_false
 from trainspeed.show.messages import of_accuracies
+from trainspeed.show.next_steps import step_sentences
 
-START_S = 15.0  # of a report: its workers, a kernel, a page
 MOST_NAMED = 4  # settings with one outcome that a sentence names
 MOST_LOOKS = 3  # things that are compared in too few blocks that a line names
 MOST_APART = 2  # words for the setting of such a one
-BLOCKS = {
-    "switches": "confirm_blocks"
-}  # study -> the parameter that says how many blocks it measures at most
 OUTCOMES = {Outcome.SAME: OUTCOME_WORDS[Outcome.SAME]}
 # A page that stands alone has no link to it: see `trainspeed.report.export`.
 FRONT_PAGE = "[front page](index.html#measured-again-in-fresh-blocks)"
@@ -191,7 +185,8 @@ def certainty_sentences(
         else "No reason to distrust this was found in the runs."
     )
     step = next_step(sure or verdicts, measured, measured.coverage)
-    return [*sentences, *step_sentences(step, measured.study, measured.wall_s, measured.coverage)]
+    asked = measured.study, measured.wall_s, measured.coverage, measured.choice
+    return [*sentences, *step_sentences(step, *asked)]
 
 
 def _whose(control: Verdict) -> str:
@@ -216,83 +211,3 @@ def _intervals(sure: Sequence[Verdict], all_of_them: int, by_hand: bool) -> Mark
     elif by_hand:
         chosen = "Nothing was measured again in fresh blocks."
     return Marked(f"{told} Comparisons in all: {all_of_them}. {chosen}")
-
-
-def step_sentences(step: NextStep | None, study: str, wall_s: float, coverage: Coverage | None) -> list[str]:
-    """Return what would decide what is undecided, with the command; nothing where all is decided.
-
-    Args:
-        wall_s: Seconds that the study's runs took.
-        coverage: What of its plan the study had time for; None where it had no limit.
-    """
-    if step is None:
-        return []
-    sentences = []
-    if step.open:
-        sentences.append(f"Undecided: {decided_by(step, study, wall_s, coverage)}")
-    if step.near:
-        sentences.append(
-            "Undecided, and lost in the noise here: "
-            f"{counted(len(step.near), 'comparison')}, for which more than {MOST_BLOCKS} blocks would be needed. Take "
-            "what is simpler."
-        )
-    sentences += [f"Undecided: {at_edge_sentence(verdict)}" for verdict in step.at_edge]
-    if step.many_drifted:
-        sentences.append(
-            Marked(
-                f"The epoch time drifted in {step.drifted} of the {step.of} runs of what is undecided, which may be "
-                "why its intervals are wide: see the [doubts](#doubts)."
-            )
-        )
-    return sentences
-
-
-def decided_by(step: NextStep, study: str, wall_s: float, coverage: Coverage | None) -> str:
-    """Return how many blocks would decide what is open, and the command; arguments as of `step_sentences`."""
-    what = step.open[0].name if len(step.open) == 1 else counted(len(step.open), "comparison")
-    return f"{what}. {how_to_measure(step, study, wall_s, coverage)}."
-
-
-def at_edge_sentence(verdict: Verdict) -> str:
-    """Return that a difference is known well, and is as large as what is not worth a switch."""
-    side = "faster" if verdict.speedup > 1 else "slower"
-    return (
-        f"{verdict.name}: {size_of(verdict)} ({interval_of(verdict)}), about "
-        f"{percent(abs(verdict.speedup - 1))} {side}, "
-        f"at the edge of the {percent(MARGIN)} margin: it makes no difference worth a switch."
-    )
-
-
-def how_to_measure(step: NextStep, study: str, wall_s: float, coverage: Coverage | None) -> str:
-    """Return the same without what is open, as the end of a sentence; arguments as of `step_sentences`."""
-    time = "" if step.more_s is None else f", about {minutes(step.more_s)} more,"
-    if_so = (
-        "it, if the difference is as large as it looks now"
-        if len(step.open) == 1
-        else "them, if the differences are as large as they look now"
-    )
-    return (
-        f"{step.blocks} blocks in all{time} would decide {if_so}: {_command(step, study, wall_s, coverage)}"
-    )
-
-
-def _command(step: NextStep, study: str, wall_s: float, coverage: Coverage | None) -> str:
-    """Return the command that measures so many blocks, as `code`, with PARAMS where the plan has fewer."""
-    spent_s = START_S + (coverage.spent_s if coverage else wall_s) + (step.more_s or 0.0) + step.others_s
-    asked = max((group.most for group in coverage.groups if group.core), default=0) if coverage else 0
-    if step.slow_ways and not step.has_others:
-        values = {"already_on": step.blocks, "levers": [*step.slow_ways]}
-    elif step.slow_ways or step.blocks > asked:
-        values = {BLOCKS.get(study, "blocks"): step.blocks} | (
-            {"already_on": step.blocks} if step.slow_ways else {}
-        )
-    else:
-        values = {}
-    command = command_for(
-        (verdict.candidate for verdict in step.open),
-        coverage.choice if coverage else NOTHING_CHOSEN,
-        notebooks=[study],
-        budget_min=max(1, math.ceil(spent_s / 60)),
-        parameters=values,
-    )
-    return f"`{command}`"

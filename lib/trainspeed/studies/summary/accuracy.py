@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from trainspeed.core.coverage import NOTHING_CHOSEN
 from trainspeed.core.format import NAMES, listed, model_of
 from trainspeed.judge.blocks_needed import blocks_for_margin
 from trainspeed.judge.comparison import Verdict
 from trainspeed.judge.equivalence import Equality, equality_of, margin_of
 from trainspeed.judge.next_step import NextStep, more_seconds
 from trainspeed.judge.text import accuracy_in_words, size_in_short, uneven_in_words
-from trainspeed.show.answer import accuracy_blocks, how_to_measure
+from trainspeed.show.answer import accuracy_blocks
+from trainspeed.show.next_steps import how_to_measure
 from trainspeed.studies.summary.collect import ReportSummary
 
 
@@ -61,7 +63,8 @@ def _fresh_blocks(near: list[Verdict], blocks: int, report: ReportSummary) -> st
     study = near[0].study
     runs = report.runs.of_study(study)
     step = NextStep(open=tuple(near), near=(), blocks=blocks, more_s=more_seconds(near, runs, blocks))
-    return how_to_measure(step, study, runs.wall_s, report.coverage.get(study))
+    asked = report.coverage.get(study), report.choices.get(study, NOTHING_CHOSEN)
+    return how_to_measure(step, study, runs.wall_s, *asked)
 
 
 def _open(several: list[Verdict]) -> str:

@@ -12,8 +12,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from trainspeed.core.asked import read_asked
-from trainspeed.core.coverage import Coverage, read_coverage
+from trainspeed.core.asked import choices_of, read_asked
+from trainspeed.core.coverage import Choice, Coverage, read_coverage
 from trainspeed.core.factors import RECIPE
 from trainspeed.core.files import CHECK, DRAWING, SUMMARY, VERDICTS, notebook_names
 from trainspeed.core.format import DEFAULT_PRECISION, counted
@@ -44,6 +44,7 @@ class ReportSummary:
         checks: The newest runs that check the instrument itself.
         own: The front page's newest runs, for confirmations.
         coverage: Study -> what its time was enough for; without those that had no limit.
+        choices: Study -> what the user asked for, which `coverage` tells, too.
         budget_s: Seconds that the newest session's whole report was given; None without a limit.
     """
 
@@ -55,6 +56,7 @@ class ReportSummary:
     checks: RunSet = NO_RUNS
     doubts: tuple[str, ...] = ()
     coverage: Mapping[str, Coverage] = field(default_factory=dict)
+    choices: Mapping[str, Choice] = field(default_factory=dict)
     budget_s: float | None = None
 
     @property
@@ -185,6 +187,7 @@ def read_report(
         checks=runs.of_study(CHECK),
         doubts=tuple(dict.fromkeys((*doubts, *unread))),
         coverage={study: own for study, own in coverage.items() if study != SUMMARY},
+        choices=choices_of(source, shown, others),
     )
     return replace(report, budget_s=budgets.get(report.session))
 

@@ -217,7 +217,7 @@ def _coverage(report: ReportSummary, measured: Measured) -> dict[str, Coverage]:
 
 
 def _choices(report: ReportSummary) -> dict[str, Choice]:
-    return {study: own.choice for study, own in report.coverage.items()}
+    return {**report.choices, **{study: own.choice for study, own in report.coverage.items()}}
 
 
 def _sure(report: ReportSummary) -> set[str]:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from trainspeed.core.coverage import NOTHING_CHOSEN
 from trainspeed.core.format import listed
 from trainspeed.core.markdown import Marked
 from trainspeed.judge.blocks_needed import MOST_BLOCKS
 from trainspeed.judge.next_step import next_step
 from trainspeed.judge.verdict import Outcome
-from trainspeed.show.answer import at_edge_sentence, decided_by
+from trainspeed.show.next_steps import at_edge_sentence, decided_by
 from trainspeed.studies.summary.accuracy import open_accuracy_sentences
 from trainspeed.studies.summary.collect import ReportSummary
 from trainspeed.studies.summary.confirmation import Confirmed
@@ -31,7 +32,8 @@ def undecided_sentences(report: ReportSummary, confirmed: Sequence[Confirmed] = 
         runs = report.runs.of_study(study)
         step = next_step(sure or own, runs, report.coverage.get(study))
         if step and step.open:
-            sentences.append(f"{study}: {decided_by(step, study, runs.wall_s, report.coverage.get(study))}")
+            asked = report.coverage.get(study), report.choices.get(study, NOTHING_CHOSEN)
+            sentences.append(f"{study}: {decided_by(step, study, runs.wall_s, *asked)}")
         for verdict in step.at_edge if step else ():
             sentences.append(f"{study}: {at_edge_sentence(verdict)}")
         if step and step.near:
