@@ -96,7 +96,10 @@ def test_notebooks_that_failed_or_are_not_there_are_told():
 
 
 def test_what_a_report_without_a_limit_was_asked_for_is_in_the_commands_of_its_front_page(tmp_path):
-    write_report(tmp_path, [make_run(node="a10g-1", session=SESSION)], studies=["layout"], verdicts=[])
+    across = make_run(node="a10g-1", session=SESSION, block=1, strategy="ddp", devices=2, nodes=2)
+    write_report(
+        tmp_path, [make_run(node="a10g-1", session=SESSION), across], studies=["layout"], verdicts=[]
+    )
     line = {"session": SESSION, "notebooks": ["layout"], "chosen_preset": "smoke"}
     (tmp_path / SESSIONS_FILE).write_text(json.dumps(line) + "\n")
 

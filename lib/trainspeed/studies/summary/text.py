@@ -158,7 +158,9 @@ def data_sentences(report: ReportSummary, measured: Measured) -> list[str]:
 def not_measured(report: ReportSummary, measured: Measured) -> list[str]:
     """Return what gave no result, once for each reason; what a search could try, too; which notebooks are missing."""
     told = [*without_result(report, measured), *untried_sentences(report.untried, _choices(report))]
-    trials, choices = [run.trial for run in report.runs], _choices(report).values()
+    choices = _choices(report).values()
+    # What is missing trains on one node, whatever else trained on several: they tell which model it is.
+    trials = [run.trial for run in report.runs if run.trial.nodes == 1]
     missing = [
         name for name in report.missing if name not in WITHOUT_MODEL or "MODEL=" not in command_for(trials)
     ]
