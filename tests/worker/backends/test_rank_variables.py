@@ -9,7 +9,7 @@ import psutil
 import pytest
 
 from trainspeed.sensors import network
-from trainspeed.worker.backends import rank_variables
+from trainspeed.worker.backends import rank_variables, torchrun
 from trainspeed.worker.backends.rank_variables import meeting_point, of_slurm, own_interface
 from trainspeed.worker.failures import Unsupported
 from trainspeed.worker.gang import Gang
@@ -85,6 +85,29 @@ def test_the_port_is_the_same_on_all_nodes_and_another_for_each_job_and_step():
 
     assert ports[0] == ports[1] and len({*ports}) == 3
     assert all(1024 < int(port) < 32768 for port in ports)
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        (None, r"cannot read \S+trial.json \(No such file or directory\)\.$"),
+        ("{", r"trial.json is no trial: "),
+        ("[]", r"trial.json is no trial: "),
+        ('{"framework": "torch"}', r"trial.json is no trial: Object missing required field"),
+    ],
+)
+def test_a_rank_that_has_no_trial_says_so_in_one_line(tmp_path, monkeypatch, text, told):
+    """It was a traceback of each rank."""
+    trial = tmp_path / "trial.json"
+    if text is not None:
+        trial.write_text(text)
+    monkeypatch.setattr("sys.argv", ["torchrun", str(trial)])
+    with pytest.raises(SystemExit, match=told) as ended:
+        torchrun.main()
+    assert "\n" not in str(ended.value)
+    monkeypatch.setattr("sys.argv", ["torchrun"])
+    with pytest.raises(SystemExit, match=r"^trainspeed: name one file"):
+        torchrun.main()
 
 
 def test_of_a_step_on_fewer_nodes_than_the_job_the_step_counts():

@@ -76,7 +76,8 @@ def start_ranks(
     limit_s = answer_limit_s(on_gpu=on_gpu, compiled=compiled)
     if "RANK" in os.environ:  # torchrun or srun has started every rank
         if int(os.environ["WORLD_SIZE"]) != ranks:
-            raise UserError("devices", ranks, f"is not torchrun's WORLD_SIZE (={os.environ['WORLD_SIZE']}).")
+            started = f"is not torchrun's WORLD_SIZE (={os.environ['WORLD_SIZE']}): "
+            raise UserError("devices", ranks, f"{started}start as many processes, on all nodes together.")
         rank, local_rank = int(os.environ["RANK"]), int(os.environ["LOCAL_RANK"])
         _connect(local_rank, device, limit_s)
         return make(rank, local_rank)
