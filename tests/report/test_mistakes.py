@@ -70,3 +70,21 @@ def test_a_plan_for_too_short_a_time_says_it_as_well(asked, capsys, monkeypatch)
         run.plan(**asked)
 
     assert "amp: blocks (=1) are too few here.\n" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("node", [None, "a10g-1"])
+def test_a_number_of_nodes_that_there_are_not_is_said_before_anything_is_measured(
+    asked, folder, kernels, monkeypatch, node
+):
+    """Outside of a fleet; within one a node may have been lost since it was asked for, and the rest is measured."""
+    notebook = folder / "amp.ipynb"
+    last = "# images per step"
+    notebook.write_text(notebook.read_text().replace(last, rf"{last}\nnodes: list = [1]  # numbers of nodes"))
+    monkeypatch.setenv("TRAINSPEED_NODE", node or "")
+    if node:
+        run.report(**asked, nodes="2")
+        assert {*NAMES} <= {*kernels.names}
+        return
+    with pytest.raises(UserError, match=r"^amp: blocks \(=1\) are too few here\.$"):
+        run.report(**asked, nodes="2")
+    assert not kernels.calls

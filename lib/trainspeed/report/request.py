@@ -210,6 +210,12 @@ def with_model(values: Mapping[str, Any], model: str) -> dict[str, Any]:
     return changed
 
 
+def set_by_user(session: ReportRequest, nodes: str | None = None) -> set[str]:
+    """Return the notebooks of which a user has set what they measure, be it by `params` or by a number of nodes."""
+    on_nodes = [name for name, values in session.parameters.items() if NODES in values] if nodes else ()
+    return {*session.own, *on_nodes}
+
+
 def read_sessions(out: Path) -> list[ReportRequest]:
     """Return the sessions of a folder, oldest first; damaged lines are left out."""
     sessions = []

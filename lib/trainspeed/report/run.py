@@ -41,6 +41,7 @@ from trainspeed.report.request import (
     new_session,
     read_sessions,
     session_to_continue,
+    set_by_user,
     still_valid,
 )
 
@@ -79,7 +80,8 @@ def report(*, out: Path, resume: bool = False, folder: Path = NOTEBOOKS, **choic
         else:
             if resume:
                 print(f"{shown(out)} holds no session to continue: this is a new one", flush=True)
-            own = parameters.read_parameters(params, folder) if (params := choice.get("params")) else {}
+            # A fleet has checked that its nodes are there, and may lose some meanwhile.
+            own = set_by_user(session, nodes=None if node else choice.get("nodes"))
             if session.budget_s is not None:
                 session, interrupted = _weighed(session, out, folder, own)
             else:
