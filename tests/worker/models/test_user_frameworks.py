@@ -50,6 +50,7 @@ TRAINABLE = {
     ("tensorflow", "of_its_own"): False,
     ("tensorflow", "of_any_size"): False,
     ("tensorflow", "attention"): False,
+    ("tensorflow", "step_of_its_own"): True,
     ("torch", "convolution"): True,
     ("torch", "lazy"): True,
     ("torch", "without_convolution"): True,

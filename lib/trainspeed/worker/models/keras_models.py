@@ -198,11 +198,16 @@ def _users_network(model: str, shape: tuple[int, ...], layout: str, classes: int
 
 
 def _with_input(model: str, built: keras.Model, shape: tuple[int, ...]) -> keras.Model:
-    """Return a model with an input of this shape: the user's may be of any size, or a class that has none yet."""
+    """Return a model with an input of this shape: the user's may be of any size, or a class that has none yet.
+
+    It is one of Keras's own classes. A step or a loss of the user's class would be used where nothing stands before the
+    model, and not where something does: two settings would be compared by two trainings.
+    """
     if inputs := getattr(built, "inputs", None):
         taken = tuple(tuple(x.shape[1:]) for x in inputs)
         # A Sequential that begins with its Input has none by this name until it is called; a list has no shape.
-        if taken == (shape,) and isinstance(getattr(built, "input", None), keras.KerasTensor):
+        one_tensor = isinstance(getattr(built, "input", None), keras.KerasTensor)
+        if taken == (shape,) and one_tensor and _is_of_keras(built):
             return built
         fits = len(taken) == 1 and len(taken[0]) == len(shape)
         if not fits or any(size not in (None, wanted) for size, wanted in zip(taken[0], shape, strict=True)):
@@ -218,6 +223,11 @@ def _with_input(model: str, built: keras.Model, shape: tuple[int, ...]) -> keras
         raise Invalid(
             f"{model}: its model raised {text}, on images of {shape}; {user_code.OTHER_SIZES}"
         ) from problem
+
+
+def _is_of_keras(built: keras.Model) -> bool:
+    """Return whether a model is of one of Keras's own classes, a functional or a sequential one."""
+    return type(built).__module__.partition(".")[0] == "keras"
 
 
 def _other_layout(network: keras.Model, layout: str) -> str | None:
