@@ -51,6 +51,7 @@ TRAINABLE = {
     ("tensorflow", "of_any_size"): False,
     ("tensorflow", "attention"): False,
     ("tensorflow", "step_of_its_own"): True,
+    ("tensorflow", "named_output"): True,
     ("torch", "convolution"): True,
     ("torch", "lazy"): True,
     ("torch", "without_convolution"): True,
@@ -125,6 +126,7 @@ def test_models_of_every_kind_train_in_both_layouts(worker):
 
             assert outcome.status == Status.OK, (name, outcome.reason)
             assert result.parameters > 0 and not uninspected(result), name
+            assert result.test_accuracy is not None, name
             assert (result.step_flops is not None) is TRAINABLE[worker.framework, name], name
             assert forgotten(result.layers) == []
 

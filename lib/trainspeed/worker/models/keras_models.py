@@ -190,6 +190,8 @@ def _users_network(model: str, shape: tuple[int, ...], layout: str, classes: int
             f"{model}: its model returns {', '.join(map(str, returned))}: it must be {(None, classes)}, "
             f"{user_code.class_rule(classes)}"
         )
+    if not isinstance(network.output, keras.KerasTensor):  # the one tensor is in a dict, a list or a tuple
+        network = keras.Model(network.input, network.outputs[0], name=network.name)
     if not network.trainable_weights:
         raise Invalid(f"{model}: its model has no trainable weights")
     if deviation := _other_layout(network, layout):
