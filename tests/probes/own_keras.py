@@ -155,3 +155,9 @@ def named_output(input_shape, classes, layout):
     inputs = keras.Input(input_shape)
     x = layers.GlobalAveragePooling2D()(layers.Conv2D(8, 3)(inputs))
     return keras.Model(inputs, {"logits": layers.Dense(classes)(x)})
+
+
+def frozen(input_shape, classes, layout):
+    """All but its last layer, as a model that is fitted to other classes."""
+    inputs = keras.Input(input_shape)
+    return functional(inputs, layers.Conv2D(8, 3, trainable=False)(inputs), classes)

@@ -127,3 +127,10 @@ def double(input_shape, classes, layout):
 def double_by_default(input_shape, classes, layout):
     """Has its own weights in 32 bits all the same."""
     return double(input_shape, classes, layout).float()
+
+
+def frozen(input_shape, classes, layout):
+    """All but its last layer, as a model that is fitted to other classes."""
+    model = convolution(input_shape, classes, layout)
+    model[0].requires_grad_(False)
+    return model

@@ -52,12 +52,14 @@ TRAINABLE = {
     ("tensorflow", "attention"): False,
     ("tensorflow", "step_of_its_own"): True,
     ("tensorflow", "named_output"): True,
+    ("tensorflow", "frozen"): False,
     ("torch", "convolution"): True,
     ("torch", "lazy"): True,
     ("torch", "without_convolution"): True,
     ("torch", "attention"): False,
     ("torch", "kept_statistics"): True,
     ("torch", "double_by_default"): True,
+    ("torch", "frozen"): False,
 }
 OTHER_SIZES = "; other sizes: PARAMS='layout: {image_size: 64}'"
 BAD = {

@@ -127,7 +127,7 @@ def parameters(network: keras.Model) -> int:
 def flops_per_image(network: keras.Model) -> int | None:
     """Return the FLOPs of a training step per image: convolutions and dense layers, forward and backward.
 
-    None where a layer of another kind multiplies by weights too, or its shape is not known.
+    None where a layer of another kind multiplies by weights too, is frozen, or its shape is not known.
     """
     if not all(_is_countable(layer) for layer in leaves(network)):
         return None
@@ -140,11 +140,19 @@ def flops_per_image(network: keras.Model) -> int | None:
 
 
 def _is_countable(layer: layers.Layer) -> bool:
-    """Return whether all products of a layer are known: it has no matrix, or is used once and in a known way."""
+    """Return whether all products of a layer are known: it has no matrix, or is trained, used once and in a known way."""
     matrices = [weights for weights in layer.weights if len(weights.shape) > 1]
     return not matrices or (
-        isinstance(layer, PRODUCTS) and _is_sized(layer) and len(layer._inbound_nodes) == 1
+        isinstance(layer, PRODUCTS)
+        and _is_sized(layer)
+        and not _is_frozen(layer)
+        and len(layer._inbound_nodes) == 1
     )
+
+
+def _is_frozen(layer: layers.Layer) -> bool:
+    """Return whether a layer that multiplies is not trained: it takes fewer passes than three."""
+    return isinstance(layer, PRODUCTS) and not layer.trainable
 
 
 def _positions(layer: layers.Layer) -> int:
@@ -158,9 +166,9 @@ def _positions(layer: layers.Layer) -> int:
 def bytes_per_step(network: keras.Model, batch_size: int) -> int | None:
     """Return the least memory traffic of a training step in fp32: see `core.layer_table.training_bytes`.
 
-    None where the shape of a layer is not known.
+    None where the shape of a layer is not known, or a convolution or a dense layer is frozen.
     """
-    if not all(_is_sized(layer) for layer in leaves(network)):
+    if not all(_is_sized(layer) and not _is_frozen(layer) for layer in leaves(network)):
         return None
     tensors = [
         (

@@ -88,20 +88,32 @@ class Seen:
         """Return the FLOPs of a training step per image, 2 per multiply-add, forward and backward.
 
         Convolutions and matrix products count; the first needs no gradient of its input. None where the model
-        has neither a convolution nor a dense layer, or has a part whose products the counter does not see.
+        has neither a convolution nor a dense layer, or one that is frozen, or a part whose products the counter does
+        not see.
         The forward pass is counted by torch, and each gradient as much again: torch's own count of the backward
         pass ignores the groups of a depthwise convolution, and made MobileNet three times as heavy as it is.
         """
         first = next(((m, out) for m, _, out in self.rows if isinstance(m, nn.Conv2d | nn.Linear)), None)
-        if first is None or any(isinstance(module, UNCOUNTED) for module in self.model.modules()):
+        uncounted = any(isinstance(module, UNCOUNTED) for module in self.model.modules())
+        if first is None or uncounted or self._has_frozen():
             return None
         module, out = first
         positions = out.numel() // len(out) // len(module.weight)  # how often its kernel is multiplied
         first_flops = 2 * module.weight.numel() * positions
         return layer_table.PASSES * self.forward_flops / len(self.batch) - first_flops
 
-    def bytes_per_step(self, batch_size: int) -> int:
-        """Return the least memory traffic of a training step in fp32: see `core.layer_table.training_bytes`."""
+    def _has_frozen(self) -> bool:
+        """Return whether a layer that multiplies is not trained: it takes fewer passes than three."""
+        products = [module for module, _, _ in self.rows if isinstance(module, nn.Conv2d | nn.Linear)]
+        return not all(module.weight.requires_grad for module in products)
+
+    def bytes_per_step(self, batch_size: int) -> int | None:
+        """Return the least memory traffic of a training step in fp32: see `core.layer_table.training_bytes`.
+
+        None where a convolution or a dense layer is frozen.
+        """
+        if self._has_frozen():
+            return None
         tensors = [
             (
                 (x.numel() + output.numel()) // len(x),
