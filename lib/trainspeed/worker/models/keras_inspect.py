@@ -140,7 +140,7 @@ def flops_per_image(network: keras.Model) -> int | None:
 
 
 def _is_countable(layer: layers.Layer) -> bool:
-    """Return whether all products of a layer are known: it has no matrix, or is trained, used once and in a known way."""
+    """Return whether all products of a layer are known: it has no matrix, or is trained, used once, in a known way."""
     matrices = [weights for weights in layer.weights if len(weights.shape) > 1]
     return not matrices or (
         isinstance(layer, PRODUCTS)
