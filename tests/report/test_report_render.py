@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from report_helper import FAILED, MISTAKEN, measured
+from report_helper import FAILED, MISTAKEN, lines, measured
 from tiny_notebooks import write
 from trainspeed.core.errors import UserError
 from trainspeed.report.execute import NotebookStatus
@@ -162,3 +162,24 @@ def test_runs_are_drawn_whatever_their_session_asked_for(kernels, folder, out, s
         {},
     ]
     assert "layout: drawn with the notebook's own parameters, as blocks (=0)" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("where", ["sessions.jsonl", "runs.jsonl"])
+def test_a_clock_that_was_set_back_is_told_before_anything_runs(kernels, folder, out, where):
+    """What was measured then was drawn at once, and never again: `make render` showed the older session."""
+    report(out=out, folder=folder)
+    (session,) = (line["session"] for line in lines(out / "sessions.jsonl"))
+    later = f"9{session[1:]}"
+    if where == "runs.jsonl":
+        measured(out, "layout", later)
+    else:
+        text = (out / where).read_text()
+        (out / where).write_text(text.replace(session, later))
+    kernels.calls.clear()
+
+    with pytest.raises(
+        UserError, match=rf"session of {later[:15]}.*set the clock right, or name another folder"
+    ):
+        report(out=out, folder=folder)
+
+    assert not kernels.calls

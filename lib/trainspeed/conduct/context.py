@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import secrets
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -39,6 +41,7 @@ VARIABLES = {
     "last": "TRAINSPEED_LAST",
     "notebook": "TRAINSPEED_NOTEBOOK",
 }
+ID_TIME = re.compile(r"\d{8}T\d{6}Z(?=-)")  # how an id begins
 TWINS_VARIABLE = "TRAINSPEED_TWINS"  # tells a report within a fleet which equal nodes help it
 
 
@@ -117,6 +120,16 @@ def utc_now() -> str:
 def new_id(now: datetime | None = None) -> str:
     """Return a session id that sorts by time and that two reports at once do not share."""
     return f"{now or datetime.now(UTC):%Y%m%dT%H%M%SZ}-{secrets.token_hex(2)}"
+
+
+def check_clock(session: str, *known: Iterable[str]) -> None:
+    """Raise a UserError where the clock is behind a session that is there: what is newest is told by the ids."""
+    latest = max((found[0] for found in map(ID_TIME.match, chain(*known)) if found), default="")
+    if latest > session[: len(latest)]:
+        raise UserError(
+            f"there is a session of {latest}, and this machine's clock says {session[: len(latest)]}, so that pages "
+            "would not take this one for the newest: set the clock right, or name another folder, OUT=…"
+        )
 
 
 def current(environment: Mapping[str, str] = os.environ) -> Context:

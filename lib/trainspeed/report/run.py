@@ -16,7 +16,7 @@ from typing import Any
 import msgspec
 
 from trainspeed.conduct.alone import measuring_alone
-from trainspeed.conduct.context import VARIABLES, Context, twin_names
+from trainspeed.conduct.context import VARIABLES, Context, check_clock, twin_names
 from trainspeed.conduct.machine import devices
 from trainspeed.conduct.resumed import check_same_machine
 from trainspeed.conduct.worker_pool import worker_pool
@@ -80,6 +80,7 @@ def report(*, out: Path, resume: bool = False, folder: Path = NOTEBOOKS, **choic
         else:
             if resume:
                 print(f"{shown(out)} holds no session to continue: this is a new one", flush=True)
+            check_clock(session.session, earlier.newest.values(), (one.session for one in earlier.sessions))
             # A fleet has checked that its nodes are there, and may lose some meanwhile.
             own = set_by_user(session, nodes=None if node else choice.get("nodes"))
             if session.budget_s is not None:
