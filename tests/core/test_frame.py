@@ -68,6 +68,12 @@ def test_the_csv_holds_the_rows_of_the_frame(tmp_path):
     assert table["median_epoch_s"].tolist() == frame["median_epoch_s"].tolist()
 
 
+def test_a_convolution_is_neither_compiled_nor_not(tmp_path):
+    """A call of XLA's was said not to be compiled: a convolution has a mode."""
+    write_csv([make_run(), conv2d_data.make_run(conv2d_data.make_trial())], tmp_path / "runs.csv")
+    assert read(tmp_path / "runs.csv")["compile"].tolist() == ["False", ""]
+
+
 def test_a_row_is_added_without_a_look_at_the_others(tmp_path):
     """Trainings and convolutions have the same columns, so any study may add to the table of another."""
     failed = make_run(block=1, status=Status.OOM, reason='no "room",\nat all')

@@ -91,9 +91,15 @@ def _row(run: Run, first_s: float | None = None) -> dict[str, Any]:
     return row | {name: derived[name] if name in derived else getattr(run, name) for name in RUN_COLUMNS}
 
 
+def _written(run: Run) -> dict[str, Any]:
+    """Return the row of the CSV: what the trial does not have is empty, while a frame's column has one type."""
+    row = _row(run)
+    return row if hasattr(run.trial, "compile") else row | {"compile": None}
+
+
 def append_csv(run: Run, path: Path) -> None:
     """Add a run to a table that `is_current`; where it was not built alone, without first_epoch_s and training_s."""
-    append_text(path, _csv([_row(run)]).removesuffix("\n"))
+    append_text(path, _csv([_written(run)]).removesuffix("\n"))
 
 
 def is_current(path: Path) -> bool:
@@ -108,7 +114,7 @@ def is_current(path: Path) -> bool:
 def write_csv(runs: Iterable[Run], path: Path) -> None:
     """Write the table of all runs as `append_csv` does, replacing an old one in one step."""
     header = dict(zip(CSV_COLUMNS, CSV_COLUMNS, strict=True))
-    write_atomically(path, _csv([header, *map(_row, runs)]))
+    write_atomically(path, _csv([header, *map(_written, runs)]))
 
 
 def _csv(rows: Iterable[dict[str, Any]]) -> str:
