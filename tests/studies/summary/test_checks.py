@@ -9,9 +9,11 @@ from trainspeed.core.markdown import Marked, escape
 from trainspeed.core.probe import Probe
 from trainspeed.core.run import Run, Status
 from trainspeed.core.runs import RunSet
+from trainspeed.judge.checks import CheckOutcome
 from trainspeed.studies.summary.collect import read_report
 from trainspeed.studies.summary.doubts import all_doubts
 from trainspeed.studies.summary.text import check_sentences, not_measured
+from trainspeed.studies.summary.values import report_values
 
 RUN = Run(
     session=SESSION,
@@ -103,3 +105,15 @@ def test_a_report_without_checks_says_how_to_make_them():
     (sentence,) = check_sentences(report_of())
     assert "make check" in sentence
     assert not [line for line in not_measured(report_of(), NOTHING) if "check" in line]
+
+
+def test_the_values_count_every_outcome_where_there_is_none_of_it_too(tmp_path):
+    """Whoever asked how many checks are not ok found no such key as long as all were."""
+    write_report(tmp_path, runs_of("layout"))
+    Ledger(tmp_path).append(RUN)
+    write_notebook(tmp_path, "check")
+
+    counts = report_values(read_report(tmp_path, None), NOTHING).check.outcomes
+
+    assert counts.keys() == {*CheckOutcome}
+    assert counts[CheckOutcome.NOT_OK] == 0 < counts[CheckOutcome.OK]

@@ -262,9 +262,8 @@ def _check(report: ReportSummary) -> CheckValues | None:
     checks, elsewhere = checks_here(report)
     if not checks or elsewhere:
         return None
-    return CheckValues(
-        outcomes=dict(Counter(check.outcome for check in checks)), faults=_texts(faults(checks))
-    )
+    counts = Counter(check.outcome for check in checks)
+    return CheckValues(outcomes={one: counts[one] for one in CheckOutcome}, faults=_texts(faults(checks)))
 
 
 def _texts(sentences: Iterable[str]) -> list[str]:
