@@ -229,7 +229,11 @@ def test_an_undecided_switch_is_named_only_where_its_interval_lies_above_1():
     ("verdicts", "said"),
     [
         ([], "Nothing is decided yet: no switch was compared in 6 blocks or more."),
-        ([verdict(2.0, blocks=5)], "Nothing is decided yet: no switch was compared in 6 blocks or more."),
+        (
+            [verdict(2.0, blocks=5)],
+            "Nothing is decided yet: no switch was compared in 6 blocks or more. [What would decide it]"
+            "(#undecided-and-what-would-decide-it).",
+        ),
         (
             [verdict(2.0, blocks=5, factor="recipe")],
             "Nothing is decided yet: no switch was compared in 6 blocks or more. [What would decide the rest]"

@@ -259,11 +259,11 @@ def _nothing(report: ReportSummary, confirmed: Sequence[Confirmed]) -> Marked:
         fresh_blocks="[fresh blocks](#measured-again-in-fresh-blocks)",
     )
     found = f"{claim}: {why}."
-    if not judged and not report.recipes:
-        return Marked(found)
-    if not _open(report) and not _doubtful(confirmed):
+    nothing = not judged and not report.recipes
+    if not nothing and not _open(report) and not _doubtful(confirmed):
         return Marked(f"{found} Leave your script as it is.")
-    decides = f" [What would decide the rest]({UNDECIDED})." if undecided_sentences(report) else ""
+    rest = "it" if nothing else "the rest"
+    decides = f" [What would decide {rest}]({UNDECIDED})." if undecided_sentences(report) else ""
     return Marked(f"{found}{_nearest(report)}{decides}")
 
 
