@@ -45,6 +45,14 @@ def test_ids_are_unique_and_every_link_leads_within_the_file_or_to_the_web(soup)
     assert [link for link in links if link[1:] not in ids] == ["https://example.org/a#b"]
 
 
+def test_the_contents_of_each_page_are_told_apart_by_its_title(tmp_path):
+    """A screen reader listed seven regions, each "Contents"."""
+    for name in ("index", "layout"):
+        write_page(tmp_path, name, "## One", "## Two", "## Three", "## Four", "## Five")
+    labels = [nav["aria-label"] for nav in joined(tmp_path, "index", "layout").select("nav.contents")]
+    assert labels == ["Contents: The question of index", "Contents: The question of layout"]
+
+
 def test_links_between_pages_become_anchors(soup):
     said = {link.get_text(): link["href"] for link in soup.select("#index a, #layout a")}
 

@@ -177,6 +177,8 @@ def _article(page: Page, pages: Sequence[Page], link_to: LinkTo) -> str:
         back = f'<p class="bar">{of_machine}<a href="{link_to(page, above, "")}">Back to the front page</a></p>\n'
     elif len(pages) > 1:
         _list_pages(page, pages, link_to)
+    for nav in page.soup.main.select("nav.contents"):  # a reader who cannot see them tells them apart by it
+        nav["aria-label"] = f"Contents: {page.title}"
     return (
         f'<article class="page" id="{page.key}" aria-label="{escape(page.title, quote=True)}">\n{back}'
         f"{page.soup.main.decode_contents()}</article>\n"
