@@ -281,7 +281,6 @@ def plan(
         choice: Arguments of `new_session`.
     """
     wanted = new_session(folder=folder, **choice)
-
     limited = wanted.budget_s is not None
     plans, ends, interrupted = ask_for_plans(
         wanted.notebooks, wanted.parameters, folder, out, hands=hands, limited=limited
