@@ -223,6 +223,7 @@ NEWER = [  # than schema 1
         for reason in ("sw_thermal_slowdown", "hw_thermal_slowdown", "hw_power_brake_slowdown", "hw_slowdown")
     ),
     notes.OnHeadNode(),
+    notes.SetByFile(setting="torch.get_num_threads()", before="8", after="1"),
     notes.NotAllTogether(arms=4, together=1),
     notes.NotAllTogether(arms=4, together=2),
     notes.EpochNotResident(images_bytes=6.2e9, limit_bytes=4e9),

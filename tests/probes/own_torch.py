@@ -134,3 +134,9 @@ def frozen(input_shape, classes, layout):
     model = convolution(input_shape, classes, layout)
     model[0].requires_grad_(False)
     return model
+
+
+def own_settings(input_shape, classes, layout):
+    torch.set_num_threads(3)
+    torch.use_deterministic_algorithms(True)
+    return convolution(input_shape, classes, layout)

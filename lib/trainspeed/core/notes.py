@@ -219,6 +219,19 @@ class PrecisionNotAsked(Note, tag="precision_not_asked"):
     ran: tuple[str, ...]
 
 
+class SetByFile(Note, tag="set_by_file"):
+    """The file of the user's model set something in the whole process, which all that are compared have then.
+
+    Attributes:
+        setting: How it is read: "torch.get_num_threads()".
+        before, after: What it was, and what the file made of it.
+    """
+
+    setting: str
+    before: str
+    after: str
+
+
 class OtherNote(Note, tag="other"):
     """A sentence of an old ledger that is of no other kind."""
 

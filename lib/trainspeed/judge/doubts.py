@@ -239,6 +239,12 @@ def note_sentence(note: Note) -> str:
             return (
                 f"Convolutions ran in {' and '.join(note.ran)}, though {' and '.join(note.asked)} was asked."
             )
+        case notes.SetByFile():
+            return (
+                f"The file of the model set {note.setting} to {note.after}, which was {note.before}: all that is "
+                "compared has it, so a switch that sets the same is compared with itself. Leave it out of the file, "
+                "and try it as a switch."
+            )
         case notes.OtherNote():
             return note.text
         case StepsSkipped():

@@ -1,26 +1,14 @@
 """What the front page says is missing, and what it doubts."""
 
-import json
 import math
 from dataclasses import replace
 
 import pytest
 
-from front_data import (
-    NOTHING,
-    SESSION,
-    of_runs,
-    report_of,
-    runs_of,
-    shows,
-    verdicts_of,
-    write_notebook,
-    write_report,
-)
+from front_data import NOTHING, of_runs, report_of, runs_of, shows, verdicts_of, write_notebook, write_report
 from study_data import MACHINE, control_runs, make_run, make_trial
 from trainspeed.core.coverage import Coverage, GroupCoverage
 from trainspeed.core.files import SUMMARY
-from trainspeed.core.ledger import SESSIONS_FILE
 from trainspeed.core.notes import CoresBusy
 from trainspeed.core.result import Failure
 from trainspeed.core.run import Role, Status
@@ -93,21 +81,6 @@ def test_notebooks_that_failed_or_are_not_there_are_told():
         "amp: interrupted.",
         'Not in this report: conv2d, multi_gpu, switches: `make report NOTEBOOKS="conv2d multi_gpu switches"`.',
     ]
-
-
-def test_what_a_report_without_a_limit_was_asked_for_is_in_the_commands_of_its_front_page(tmp_path):
-    across = make_run(node="a10g-1", session=SESSION, block=1, strategy="ddp", devices=2, nodes=2)
-    write_report(
-        tmp_path, [make_run(node="a10g-1", session=SESSION), across], studies=["layout"], verdicts=[]
-    )
-    line = {"session": SESSION, "notebooks": ["layout"], "chosen_preset": "smoke"}
-    (tmp_path / SESSIONS_FILE).write_text(json.dumps(line) + "\n")
-
-    told = not_measured(read_report(tmp_path, tmp_path), NOTHING)
-
-    assert told[-1].endswith(
-        '`make fleet FLEET=fleet.yaml PRESET=smoke NOTEBOOKS="amp conv2d multi_gpu switches"`.'
-    )
 
 
 def test_stages_of_a_search_that_were_not_measured_are_told_from_its_notebook(tmp_path):

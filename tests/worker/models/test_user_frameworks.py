@@ -9,7 +9,7 @@ import pytest
 
 from trainspeed.core import user_model
 from trainspeed.core.layer_table import forgotten
-from trainspeed.core.notes import ConvolutionsNotSeen, NotInspected
+from trainspeed.core.notes import ConvolutionsNotSeen, NotInspected, SetByFile
 from trainspeed.core.paths import ROOT
 from trainspeed.core.run import Status
 from trainspeed.core.trial import Trial
@@ -176,6 +176,22 @@ def test_a_model_that_cannot_be_trained_as_asked_is_an_invalid_row_with_one_line
         assert BAD[worker.framework, name] in outcome.reason, outcome.reason
         assert outcome.reason.startswith(f"own_{FILES[worker.framework]}.py:{name}")
         assert "\n" not in outcome.reason and str(PROBES) not in outcome.reason
+
+
+def test_what_a_file_sets_in_the_whole_process_is_noted(shared_worker):
+    """Here it is so in the plain arm and in that of the lever: the same is compared with itself."""
+    torch = shared_worker("torch")
+
+    plain, other = (
+        [note for note in probe(torch, name).result.notes if isinstance(note, SetByFile)]
+        for name in ("own_settings", "convolution")
+    )
+
+    assert [(note.setting, note.after) for note in plain] == [
+        ("torch.get_num_threads()", "3"),
+        ("torch.are_deterministic_algorithms_enabled()", "True"),
+    ]
+    assert other == []
 
 
 def test_what_ignores_one_layout_is_fine_in_the_other(worker):

@@ -93,6 +93,11 @@ class JaxTraining(KerasTraining):
         # JAX has no device-wide wait: the weights are ready when the last step is.
         jax.block_until_ready([variable.value for variable in self.model.variables])
 
+    @staticmethod
+    def process_settings() -> dict[str, object]:
+        names = ("jax_disable_jit", "jax_debug_nans", "jax_default_matmul_precision", "jax_enable_x64")
+        return {f"jax.config.{name}": getattr(jax.config, name) for name in names}
+
     def peak_memory_bytes(self) -> int | None:
         return peak_memory_bytes()
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import collections
 import math
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
@@ -29,6 +29,7 @@ from trainspeed.worker.levers import keras_feeding
 from trainspeed.worker.levers.fields_seen import fields_seen
 from trainspeed.worker.levers.hook import Hook, Levers
 from trainspeed.worker.models import keras_inspect, keras_models
+from trainspeed.worker.models.file_settings import settings_watched
 from trainspeed.worker.models.keras_input import with_input_layers
 from trainspeed.worker.pipelines import keras_pipelines
 from trainspeed.worker.pipelines.batches import transposed
@@ -51,6 +52,7 @@ class KerasTraining(Training):
 
     Attributes:
         hooks: Of the levers, by name.
+        process_settings: See `settings_watched`.
         callbacks: Of the levers, by name; those of `fit` itself are not among them.
         network: The layers of the trial's model, and nothing before them.
         of_images: Takes images, as evaluation does: the network, with what the pipeline does on the device.
@@ -61,6 +63,7 @@ class KerasTraining(Training):
     """
 
     hooks: Mapping[str, Hook]
+    process_settings: Callable[[], Mapping[str, object]]
 
     def __init__(
         self, trial: Trial, images: Images, device: str, scope: AbstractContextManager | None = None
@@ -78,14 +81,16 @@ class KerasTraining(Training):
         resident, self.notes = is_resident(trial, device, self.x)
         self.resident: keras_pipelines.ResidentImages | None = None
         with self.scope:
-            self.network = keras_models.build_keras(
-                trial.model,
-                layout=trial.layout,
-                image_size=trial.image_size,
-                weights=trial.weights,
-                classes=images.classes,
-                seed=trial.seed,
-            )
+            with settings_watched(trial.model, self.process_settings) as set_by_file:
+                self.network = keras_models.build_keras(
+                    trial.model,
+                    layout=trial.layout,
+                    image_size=trial.image_size,
+                    weights=trial.weights,
+                    classes=images.classes,
+                    seed=trial.seed,
+                )
+            self.notes += tuple(set_by_file)
             self.of_images = self.model = with_input_layers(self.network, trial, images)
             if resident:
                 if self.on_gpu and self.x.dtype == np.uint8 and keras.backend.backend() == "tensorflow":

@@ -54,6 +54,19 @@ class TensorFlowTraining(KerasTraining):
     def synchronize(self) -> None:
         tf.test.experimental.sync_devices()
 
+    @staticmethod
+    def process_settings() -> dict[str, object]:
+        threads, precise = tf.config.threading, tf.config.experimental
+        return {
+            "tf.config.functions_run_eagerly()": tf.config.functions_run_eagerly(),
+            "tf.config.optimizer.get_jit()": tf.config.optimizer.get_jit() or "off",
+            "tf.config.threading.get_intra_op_parallelism_threads()": threads.get_intra_op_parallelism_threads(),
+            "tf.config.threading.get_inter_op_parallelism_threads()": threads.get_inter_op_parallelism_threads(),
+            "tf.config.experimental.tensor_float_32_execution_enabled()": (
+                precise.tensor_float_32_execution_enabled()
+            ),
+        }
+
     def peak_memory_bytes(self) -> int | None:
         if not tf.config.list_logical_devices("GPU"):
             return None

@@ -170,3 +170,22 @@ def optimizer(model: nn.Module, trial: Trial, levers: Levers) -> torch.optim.Opt
             )
         made.step = torch.compile(made.step, **levers.options("compile"))
     return made
+
+
+def process_settings() -> dict[str, object]:
+    """Return how what is set in the whole process is read -> its value; see `settings_watched`.
+
+    Precisions are read by PyTorch's newer names: the older ones raise once a newer one has been set.
+    """
+    backends = torch.backends
+    return {
+        "torch.get_num_threads()": torch.get_num_threads(),
+        "torch.are_deterministic_algorithms_enabled()": torch.are_deterministic_algorithms_enabled(),
+        "torch.is_anomaly_enabled()": torch.is_anomaly_enabled(),
+        "torch.backends.mkldnn.matmul.fp32_precision": backends.mkldnn.matmul.fp32_precision,
+        "torch.backends.mkldnn.conv.fp32_precision": backends.mkldnn.conv.fp32_precision,
+        "torch.backends.cuda.matmul.fp32_precision": backends.cuda.matmul.fp32_precision,
+        "torch.backends.cudnn.conv.fp32_precision": backends.cudnn.conv.fp32_precision,
+        "torch.backends.cudnn.benchmark": backends.cudnn.benchmark,
+        "torch.backends.cudnn.deterministic": backends.cudnn.deterministic,
+    }

@@ -29,6 +29,7 @@ from trainspeed.worker.levers import torch_compile, torch_feeding, torch_levers
 from trainspeed.worker.levers.fields_seen import fields_seen
 from trainspeed.worker.levers.hook import Levers
 from trainspeed.worker.models import torch_inspect, torch_models
+from trainspeed.worker.models.file_settings import settings_watched
 from trainspeed.worker.pipelines import torch_pipelines, torch_upload
 from trainspeed.worker.pipelines.batches import PLAIN
 from trainspeed.worker.pipelines.resident import is_resident
@@ -50,22 +51,21 @@ class TorchTraining(Training):
         self.levers = Levers(trial, torch_levers.HOOKS)
         self.images = images = self.levers.images(images)
         self.set_to_none = self.levers.options("zero_grad").get("set_to_none", True)
-        model = torch_models.build_torch(
-            trial.model,
-            image_size=trial.image_size,
-            weights=trial.weights,
-            classes=images.classes,
-            layout=trial.layout,
-            seed=trial.seed,
-        )
+        with settings_watched(trial.model, torch_parts.process_settings) as set_by_file:
+            model = torch_models.build_torch(
+                trial.model,
+                image_size=trial.image_size,
+                weights=trial.weights,
+                classes=images.classes,
+                layout=trial.layout,
+                seed=trial.seed,
+            )
         self.model = self.levers.model(model.to(device, memory_format=self.format))
         self.forward = torch_parts.forward(self.model, trial, device, self.levers)
         self.optimizer = torch_parts.optimizer(self.model, trial, self.levers)
         self.scaler = torch.amp.GradScaler(device.type, enabled=trial.precision == "fp16")
         self.steps_asked = self.steps_taken = 0
-        self.overflows = torch.zeros(
-            (), device=device
-        )  # that a fused optimizer saw: it is called nevertheless
+        self.overflows = torch.zeros((), device=device)  # seen by a fused optimizer, called nevertheless
         if self.scaler.is_enabled():
             self.optimizer.register_step_post_hook(self._count_step)
         self.fed_images: int | None = None  # of this rank, in the last batch
@@ -74,7 +74,8 @@ class TorchTraining(Training):
         x, y = epoch_of(images, self.batches * trial.batch_size, trial.seed)
         self.x, self.y = self._host_images(x), torch.from_numpy(y).long()
         on = "gpu" if device.type == "cuda" else "cpu"
-        resident, self.notes = is_resident(trial, on, x)
+        resident, notes = is_resident(trial, on, x)
+        self.notes = (*notes, *set_by_file)
         self.resident: ResidentImages | None = None
         if resident and trial.phase not in (COMPUTE, *SUM_PHASES):  # whose only batch is there, or has none
             self.resident = ResidentImages(self.x, self.y, device)
