@@ -3,7 +3,6 @@
 import os
 import time
 from dataclasses import replace
-from types import SimpleNamespace
 
 import psutil
 import pytest
@@ -157,61 +156,6 @@ def test_an_absent_or_strange_proc_stat_tells_nothing(tmp_path, text):
     assert host_load(stat).cpu is None
 
 
-class Process:
-    """A process with made-up CPU seconds. What it waited for is in the children's two."""
-
-    def __init__(self, cpu_s, *, waited_for_s=0.0, children=()):
-        self.cpu_s, self.waited_for_s, self._children = cpu_s, waited_for_s, children
-
-    def cpu_times(self):
-        if self.cpu_s is None:
-            raise psutil.NoSuchProcess(pid=1)
-        return SimpleNamespace(
-            user=0.75 * self.cpu_s,
-            system=0.25 * self.cpu_s,
-            children_user=0.5 * self.waited_for_s,
-            children_system=0.5 * self.waited_for_s,
-        )
-
-    def children(self, recursive=False):
-        below = [p for child in self._children for p in child.children(recursive=True)] if recursive else []
-        return [*self._children, *below]
-
-
-def test_a_runs_own_workers_and_ranks_are_no_other_processes(tmp_path):
-    """A rank of ddp with a worker of its input pipeline: what both use, the run uses."""
-    worker = Process(2.0)
-    rank = Process(5.0, children=[worker])
-    run = Process(1.0, children=[rank])
-    (tmp_path / "stat").write_text("cpu  0 0 0 0 0 0 0 0 0 0\n")
-    before = host_load(tmp_path / "stat", run)
-
-    run.cpu_s, rank.cpu_s, worker.cpu_s = 11.0, 15.0, 12.0
-    (tmp_path / "stat").write_text("cpu  3000 0 0 0 0 0 0 0 0 0\n")
-    after = replace(host_load(tmp_path / "stat", run), monotonic_s=before.monotonic_s + 10)
-
-    assert before.own_s == pytest.approx(8.0)
-    assert after.own_s - before.own_s == pytest.approx(30.0)
-    assert foreign_cores(before, after) == pytest.approx(0.0)
-
-
-def test_of_this_process_less_than_a_tick_is_seen(tmp_path, monkeypatch):
-    """A run that takes turns waits often and briefly: a tick of 0.01 s in each wait would be a doubt."""
-    used_s = iter([4.0, 4.0005])
-    monkeypatch.setattr("trainspeed.sensors.cpu.time.process_time", lambda: next(used_s))
-    monkeypatch.setattr("trainspeed.sensors.cpu.psutil.Process", lambda: Process(3.99, waited_for_s=1.0))
-    before, after = (host_load(tmp_path / "stat").own_s for _ in range(2))
-
-    assert (before, after - before) == (5.0, pytest.approx(0.0005))
-
-
-def test_a_worker_that_ended_counts_by_the_process_that_waited_for_it(tmp_path):
-    """It may end between being listed and being looked at."""
-    run = Process(1.0, waited_for_s=4.0, children=[Process(None), Process(2.0)])
-
-    assert host_load(tmp_path / "stat", run).own_s == pytest.approx(7.0)
-
-
 @pytest.mark.skipif(not os.path.exists("/proc/stat"), reason="needs Linux")
 def test_own_work_counts_as_own_on_the_real_machine():
     before = host_load()
@@ -259,14 +203,3 @@ def test_given_cpu_flags_replace_those_of_the_cpu(tmp_path, monkeypatch, given, 
     (tmp_path / "cpuinfo").write_text("flags\t: fpu avx512_bf16\n")
 
     assert cpu_flags(tmp_path / "cpuinfo") == flags
-
-
-@pytest.mark.parametrize("descendants", [0, 1])
-def test_what_a_process_used_counts_in_ticks_where_it_has_descendants_or_is_another_one(
-    monkeypatch, descendants
-):
-    others = [psutil.Process(os.getppid())] * descendants
-    monkeypatch.setattr("psutil.Process.children", lambda *_, **__: others)
-
-    assert host_load().in_ticks is bool(descendants)
-    assert host_load(process=psutil.Process(os.getppid())).in_ticks
