@@ -193,3 +193,16 @@ def test_a_command_is_told_of_another_system_as_of_any_mistake(interrupted, monk
 )
 def test_a_notebook_is_run_by_hand_where_no_command_runs_it(environment, is_by_hand):
     assert context.current(environment).by_hand is is_by_hand
+
+
+def test_a_clock_that_was_set_back_is_refused_before_anything_is_measured(workers, tmp_path):
+    """Else the page of the notebook would go on to show the session that is dated later."""
+    for session in ("20261201T100000Z-aaaa", "20261201T100500Z-bbbb"):
+        by_hand(tmp_path, part_of(8, blocks=1), session=session)
+
+    with pytest.raises(
+        UserError, match=r"a session of 20261201T100500Z, and this machine.s clock says 20261201T095900Z"
+    ):
+        by_hand(tmp_path, part_of(8, blocks=1), session="20261201T095900Z-cccc")
+
+    assert len(sessions_and_blocks(tmp_path)) == 2

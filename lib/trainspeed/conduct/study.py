@@ -19,7 +19,7 @@ from trainspeed.conduct.block_limit import limit_of
 from trainspeed.conduct.block_queue import Block, BlockQueue
 from trainspeed.conduct.cluster.gang_twins import gangs_here
 from trainspeed.conduct.cluster.twins import StudyTwins, helped_by, twins_here
-from trainspeed.conduct.context import Context, current, recorded
+from trainspeed.conduct.context import Context, check_clock, current, recorded
 from trainspeed.conduct.covered import covered
 from trainspeed.conduct.estimates import check_memory, shortage
 from trainspeed.conduct.forecast import plan_of, write_plan
@@ -100,7 +100,10 @@ class _Measuring:
         self._study, self._plan, self._context = study, plan, context
         self._ledger, self._table = Ledger(context.out), context.out / RUNS_CSV
         # Older runs tell how long a trial takes; those of a session that is resumed are kept.
-        sessions = self._ledger.newest() | ({study: context.id} if context.resume else {})
+        sessions = self._ledger.newest()
+        if context.by_hand:
+            check_clock(context.id, [sessions.get(study, "")])
+        sessions |= {study: context.id} if context.resume else {}
         self._known, self._doubts = self._ledger.read(sessions)
         self._device, self._uuids, self._machine = devices()
         self._begun = [run for run in self._known if context.resume and run.session == context.id]
