@@ -77,7 +77,7 @@ def checked(data: Any, name: str) -> Arrays:
 
 def _checked_part(part: str, x: Any, y: Any, name: str) -> tuple[np.ndarray, np.ndarray]:
     x, y = _as_array(f"{part}_x", x, name), _as_array(f"{part}_y", y, name)
-    if x.ndim and not x.size:
+    if not x.size:
         raise Invalid(f"{name}: {part}_x is empty: it needs images")
     if x.ndim not in (3, 4) or (x.ndim == 4 and x.shape[3] not in (1, 3)):
         raise Invalid(
@@ -107,12 +107,15 @@ def _checked_part(part: str, x: Any, y: Any, name: str) -> tuple[np.ndarray, np.
 
 def _as_array(what: str, values: Any, name: str) -> np.ndarray:
     try:
-        return np.asarray(values)
+        array = np.asarray(values)
     except Exception as problem:  # whatever a list of arrays or a tensor of another library says
         raise Invalid(
             f"{name}: NumPy makes no array of {what} ({type(problem).__name__}: {first_line(problem)}): return one "
             "of uint8 or float for images of one size, and one of whole numbers for labels"
         ) from problem
+    if not array.ndim:  # NumPy makes one thing of what it does not know, such as a loader of batches
+        raise Invalid(f"{name}: {what} must be an array, not {user_code.type_name(values)}")
+    return array
 
 
 def _as_float(x: np.ndarray) -> np.ndarray:
