@@ -140,3 +140,7 @@ def own_settings(input_shape, classes, layout):
     torch.set_num_threads(3)
     torch.use_deterministic_algorithms(True)
     return convolution(input_shape, classes, layout)
+
+
+def spread(input_shape, classes, layout):
+    return nn.DataParallel(convolution(input_shape, classes, layout))

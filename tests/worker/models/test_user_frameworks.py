@@ -102,6 +102,10 @@ BAD = {
         "compiled",
     ): "its model is compiled already: return the module itself, compile is a setting here",
     ("torch", "compiled_in_place"): "its model is compiled already",
+    (
+        "torch",
+        "spread",
+    ): "its model is spread over devices already: return the module itself, devices are a setting",
     ("torch", "half"): "; these are torch.float32, its weights torch.float16: precision is a setting here",
     ("torch", "double"): "; these are torch.float32, its weights torch.float64: precision is a setting here",
     ("torch", "wrong_size"): f", on images of (2, 3, 16, 16){OTHER_SIZES}",

@@ -7,6 +7,7 @@ import math
 import torch
 from torch import nn
 from torch._dynamo import OptimizedModule
+from torch.nn.parallel import DistributedDataParallel
 
 from trainspeed.core import user_model
 from trainspeed.core.library_model import is_library_model
@@ -167,6 +168,10 @@ def _users_network(model: str, shape: tuple[int, ...], layout: str, classes: int
     if any(map(_is_compiled, built.modules())):
         raise Invalid(
             f"{model}: its model is compiled already: return the module itself, compile is a setting here"
+        )
+    if any(isinstance(module, nn.DataParallel | DistributedDataParallel) for module in built.modules()):
+        raise Invalid(
+            f"{model}: its model is spread over devices already: return the module itself, devices are a setting here"
         )
     first = next(built.parameters(), None)
     # float32 as what is trained on, whatever dtype the file has made the default.
