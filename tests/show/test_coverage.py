@@ -136,3 +136,20 @@ def test_what_earlier_results_asked_for_is_called_so_and_is_not_of_the_core():
     assert [*table["blocks measured"]] == ["none of 6"] * 2
     unnamed = replace(covered, groups=tuple(replace(group, part="") for group in groups))
     assert "depends on" not in left_out_table(unnamed).to_html()
+
+
+def test_each_row_of_what_was_left_out_says_with_what_it_would_have_been_compared():
+    sets = (
+        [make_trial()],
+        [make_trial(), make_trial(layout="channels_last"), make_trial(batch_size=64)],
+        [make_trial(strategy="ddp", devices=2), make_trial()],
+    )
+    groups = tuple(
+        GroupCoverage(part="s", core=False, trials=tuple(one.as_dict() for one in some), blocks=0, most=1)
+        for some in sets
+    )
+    covered = Coverage(session="s", study="layout", budget_s=60.0, spent_s=60.0, groups=groups)
+
+    compared = left_out_table(covered).data["compared with"]
+
+    assert [*compared] == ["\N{EM DASH}", "channels_last; batch 64", "without 2 devices (ddp)"]

@@ -11,7 +11,7 @@ from pandas.io.formats.style import Styler
 
 from trainspeed.core.convolution import AnyTrial
 from trainspeed.core.coverage import Coverage, GroupCoverage
-from trainspeed.core.format import counted, listed, minutes
+from trainspeed.core.format import MISSING, counted, listed, minutes
 from trainspeed.judge.commands import command_with_time
 from trainspeed.show.cells import styled
 
@@ -184,8 +184,14 @@ def _kind(group: GroupCoverage, coverage: Coverage) -> str:
 
 
 def _others(group: GroupCoverage) -> str:
-    """Return in what the other arms differ from the first."""
+    """Return in what the other arms differ from the first; a dash where there is none, as of a single run."""
     first, *others = group.arms
-    known = first.describe()
-    differences = (", ".join(word for word in arm.describe() if word not in known) for arm in others)
-    return "; ".join(dict.fromkeys(filter(None, differences)))
+    differences = (_difference(first.describe(), arm.describe()) for arm in others)
+    return "; ".join(dict.fromkeys(filter(None, differences))) or MISSING
+
+
+def _difference(first: Sequence[str], other: Sequence[str]) -> str:
+    """Return what only the other has, or what it lacks."""
+    own = ", ".join(word for word in other if word not in first)
+    lacks = ", ".join(f"without {word}" for word in first if word not in other)
+    return own or lacks
