@@ -108,7 +108,7 @@ FAULTS = (
     _fault(
         "processes that a run started count as others",
         "sensors: CPU",
-        "(root, *descendants)",
+        "(root, *root.children(recursive=True))",
         "(root,)",
         "cpu",
     ),
