@@ -17,6 +17,7 @@ import msgspec
 from neighbour import core_for, neighbour
 from rows_of_turns import half_width, of_waiting
 from trainspeed.core.files import VERDICTS
+from trainspeed.core.format import listed
 from trainspeed.core.ledger import SESSIONS_FILE, Ledger, read_lines
 from trainspeed.core.notes import CoresBusy
 from trainspeed.core.run import Run
@@ -154,11 +155,16 @@ def _controls(what: str, runs: Sequence[Run]) -> list[str]:
     ]
     if not known:
         return []
-    widths = [half_width(control) for control in known if control.low is not None]
-    without = len(known) - len(widths)
-    words = f"{min(widths):.1%} to {max(widths):.1%}" if widths else ""
-    words += f"{', ' * bool(words)}{without} without an interval" if without else ""
-    met = not without and max(widths) <= HALF_WIDTH
+    judged = sorted((one for one in known if one.low is not None), key=half_width)
+    without = [one for one in known if one.low is None]
+    parts = []
+    if judged:
+        widths = " to ".join(dict.fromkeys(f"{half_width(one):.1%}" for one in (judged[0], judged[-1])))
+        parts.append(f"{widths} (the widest: {judged[-1].study}, {judged[-1].name})")
+    if without:
+        parts.append(f"{len(without)} without an interval ({listed([one.study for one in without])})")
+    words = ", ".join(parts)
+    met = not without and half_width(judged[-1]) <= HALF_WIDTH
     return [
         f"| {what}: half-width of the interval of {len(known)} A/A control(s) | {words} | at most "
         f"{HALF_WIDTH:.0%} | {_yes(met)} |"

@@ -91,7 +91,17 @@ def test_of_a_report_beside_a_neighbour_its_decided_comparisons_are_counted_too(
         "| report beside a noisy neighbour on the other core: comparisons of times in 6 blocks or more | 1 faster, "
         "1 slower, 1 undecided; and 2 controls and accuracies, 1 looks in fewer blocks | printed | |"
     ) in rows
-    assert any("half-width of the interval of " in row for row in rows)
+    (row,) = [row for row in rows if "half-width of the interval of " in row]
+    assert row.endswith(
+        "of 4 A/A control(s) | 1.0% to 3.4% (the widest: multi_gpu, control, PyTorch, cnn10, channels_last, batch 16) "
+        "| at most 4% | yes |"
+    )
+
+
+def test_controls_without_an_interval_are_named_by_their_study(reports):
+    (row,) = reports._controls("it", control_runs([1.0, 1.0]))
+
+    assert row.endswith("of 1 A/A control(s) | 1 without an interval (layout) | at most 4% | NO |")
 
 
 def test_what_its_waiting_arms_use_is_a_row_of_each_framework(reports, monkeypatch, tmp_path):
