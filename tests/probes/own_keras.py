@@ -161,3 +161,10 @@ def frozen(input_shape, classes, layout):
     """All but its last layer, as a model that is fitted to other classes."""
     inputs = keras.Input(input_shape)
     return functional(inputs, layers.Conv2D(8, 3, trainable=False)(inputs), classes)
+
+
+def own_settings(input_shape, classes, layout):
+    import tensorflow
+
+    tensorflow.config.experimental.enable_op_determinism()
+    return sequential(input_shape, classes, layout)

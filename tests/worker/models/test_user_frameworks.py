@@ -182,19 +182,20 @@ def test_a_model_that_cannot_be_trained_as_asked_is_an_invalid_row_with_one_line
         assert "\n" not in outcome.reason and str(PROBES) not in outcome.reason
 
 
-def test_what_a_file_sets_in_the_whole_process_is_noted(shared_worker):
-    """Here it is so in the plain arm and in that of the lever: the same is compared with itself."""
-    torch = shared_worker("torch")
+SET = {
+    "tensorflow": [("tf.config.experimental.enable_op_determinism()", "True")],
+    "torch": [("torch.get_num_threads()", "3"), ("torch.are_deterministic_algorithms_enabled()", "True")],
+}
 
-    plain, other = (
-        [note for note in probe(torch, name).result.notes if isinstance(note, SetByFile)]
-        for name in ("own_settings", "convolution")
+
+def test_what_a_file_sets_in_the_whole_process_is_noted(worker):
+    """Here it is so in the plain arm and in that of the lever: the same is compared with itself."""
+    own, other = (
+        [note for note in probe(worker, name).result.notes if isinstance(note, SetByFile)]
+        for name in ("own_settings", next(iter(of(worker, TRAINABLE))))
     )
 
-    assert [(note.setting, note.after) for note in plain] == [
-        ("torch.get_num_threads()", "3"),
-        ("torch.are_deterministic_algorithms_enabled()", "True"),
-    ]
+    assert [(note.setting, note.after) for note in own] == SET[worker.framework]
     assert other == []
 
 

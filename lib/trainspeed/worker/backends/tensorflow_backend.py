@@ -12,6 +12,7 @@ import keras
 import numpy as np
 import tensorflow as tf
 from tensorflow.python.eager import context
+from tensorflow.python.framework.config import is_op_determinism_enabled
 
 from trainspeed.core.convolution import AnyTrial, Conv2dTrial
 from trainspeed.core.result import TF32_WORK
@@ -59,6 +60,7 @@ class TensorFlowTraining(KerasTraining):
         threads, precise = tf.config.threading, tf.config.experimental
         return {
             "tf.config.functions_run_eagerly()": tf.config.functions_run_eagerly(),
+            "tf.config.experimental.enable_op_determinism()": is_op_determinism_enabled(),
             "tf.config.optimizer.get_jit()": tf.config.optimizer.get_jit() or "off",
             "tf.config.threading.get_intra_op_parallelism_threads()": threads.get_intra_op_parallelism_threads(),
             "tf.config.threading.get_inter_op_parallelism_threads()": threads.get_inter_op_parallelism_threads(),
